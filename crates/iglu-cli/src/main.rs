@@ -1,0 +1,81 @@
+//! The `iglu` program: reads arguments, calls the libraries, prints what they return.
+//!
+//! Results go to stdout, everything else to stderr. One file per subcommand; no algorithm lives here.
+
+mod exit;
+mod folder;
+mod inspect;
+mod memory;
+mod plan;
+mod predict;
+mod progress;
+mod settings;
+mod summary;
+mod synth;
+mod text;
+mod threads;
+mod train;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  iglu train                                      train on a small built-in graph
+  iglu train graph.npz --layers 3 --out runs/a    train on your own data
+  iglu predict runs/a graph.npz --out scores.npy  scores of every node
+  iglu inspect graph.npz                          what is in a file
+
+Exit codes: 0 done, 20 diverged, 64 usage, 65 bad data, 66 missing input, 70 bug, 74 cannot write.";
+
+/// Graph convolutional networks trained with lazy updates, on ordinary CPUs
+#[derive(Debug, Parser)]
+#[command(name = "iglu", version, after_help = EXAMPLES, arg_required_else_help = true, subcommand_required = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Train a network and keep the best one
+    Train(Box<train::TrainArgs>),
+    /// Compute the scores of all nodes with a saved network
+    Predict(predict::PredictArgs),
+    /// Sum up a dataset in numbers
+    Inspect(inspect::InspectArgs),
+    /// Print the steps of training, without training
+    Plan(Box<plan::PlanArgs>),
+    /// Write a synthetic graph to a file, or list the shapes there are
+    Synth(synth::SynthArgs),
+}
+
+impl Command {
+    fn run(&self) -> iglu::Result<()> {
+        match self {
+            Self::Train(args) => train::run(args),
+            Self::Predict(args) => predict::run(args),
+            Self::Inspect(args) => inspect::run(args),
+            Self::Plan(args) => plan::run(args),
+            Self::Synth(args) => synth::run(args),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    exit::guarded(|| match Cli::try_parse() {
+        Ok(cli) => exit::code(cli.command.run()),
+        Err(e) => exit::usage(&e),
+    })
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_flags_are_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

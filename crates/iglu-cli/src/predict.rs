@@ -1,0 +1,121 @@
+//! `iglu predict`: scores of all nodes with a saved network.
+
+use crate::folder::MODEL;
+use crate::text::{self, aligned, duration, score};
+use crate::threads;
+use crate::train::load_options;
+use iglu::metrics::Metric;
+use iglu::model::Model;
+use iglu::observe::Stopwatch;
+use iglu::{Dataset, Labels, Mat, Result};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  iglu predict runs/village-1 synth:village --out scores.npy
+  iglu predict runs/mine/model.safetensors new.npz --out scores.npy --json
+
+The file holds one row per node and one column per class (logits, float32):
+  numpy.load('scores.npy').argmax(axis=1)";
+
+/// Arguments of `iglu predict`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct PredictArgs {
+    /// A model.safetensors, or the folder of a run
+    model: PathBuf,
+    /// An .npz file, or `synth:NAME[@scale][#seed]`
+    data: String,
+    /// File for the scores
+    #[arg(long, value_name = "FILE.npy")]
+    out: PathBuf,
+    /// Which of several splits to score, from 0 [default: the one trained on]
+    #[arg(long, value_name = "N")]
+    split: Option<usize>,
+    /// Worker threads; 0: one per core
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    threads: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was predicted, and how well.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Prediction {
+    metric: &'static str,
+    val: Option<f64>,
+    test: Option<f64>,
+    shape: [usize; 2],
+}
+
+/// A prediction, how long it took and where it went.
+#[derive(Debug, Serialize)]
+struct Output<'a> {
+    #[serde(flatten)]
+    prediction: Prediction,
+    seconds: f64,
+    out: &'a Path,
+}
+
+/// Predicts in a pool of its own.
+pub fn run(args: &PredictArgs) -> Result<()> {
+    threads::pool(args.threads)?.install(|| predict(args))
+}
+
+fn predict(args: &PredictArgs) -> Result<()> {
+    let model = iglu_data::model::load(&model_path(&args.model))?;
+    let data = load_data(args, &model)?;
+    let watch = Stopwatch::new();
+    let logits = model.predict(&data.graph, &data.features).map_err(|e| e.within(&format!("`{}`", args.data)))?;
+    let seconds = watch.seconds();
+    iglu_data::write_npy(&args.out, &logits)?;
+    show(args, &Output { prediction: judge(&model, &data, &logits), seconds, out: &args.out })
+}
+
+/// A run's folder stands for the model in it.
+fn model_path(given: &Path) -> PathBuf {
+    if given.is_dir() { given.join(MODEL) } else { given.to_path_buf() }
+}
+
+fn load_data(args: &PredictArgs, model: &Model) -> Result<Dataset> {
+    let mut options = load_options(&model.config().data);
+    options.split = args.split.unwrap_or(options.split);
+    iglu_data::load(&args.data, &options)
+}
+
+fn judge(model: &Model, data: &Dataset, logits: &Mat) -> Prediction {
+    let metric = model.config().select.metric.or(Metric::default_for(&data.labels));
+    let comparable = comparable(model, &data.labels);
+    if !comparable {
+        text::note("note: the labels of the data are not those of the model: no scores");
+    }
+    let score = |rows: &[u32]| comparable.then(|| metric.score(logits, &data.labels, rows)).flatten();
+    Prediction {
+        metric: metric.name(),
+        val: score(&data.split.val),
+        test: score(&data.split.test),
+        shape: [logits.rows(), logits.cols()],
+    }
+}
+
+/// Whether labels and outputs of the network mean the same.
+fn comparable(model: &Model, labels: &Labels) -> bool {
+    let shape = model.shape();
+    shape.classes == labels.classes() && shape.multi_label == matches!(labels, Labels::Multi { .. })
+}
+
+fn show(args: &PredictArgs, output: &Output<'_>) -> Result<()> {
+    if args.json {
+        return text::print_json(output);
+    }
+    let Prediction { metric, val, test, shape: [rows, cols] } = output.prediction;
+    let with_metric = |value: Option<f64>| value.map_or_else(|| score(None), |_| format!("{} {metric}", score(value)));
+    text::print(&aligned(&[
+        ("scores", format!("{}: {rows} nodes x {cols} classes", output.out.display())),
+        ("validation", with_metric(val)),
+        ("test", with_metric(test)),
+        ("time", duration(output.seconds)),
+    ]))
+}

@@ -1,0 +1,200 @@
+//! The configuration of a run, in layers: defaults, then a file, then flags, then `--set`.
+//!
+//! Every layer becomes a list of [`Assignment`]s, so that all of them are checked and blamed in one way.
+
+mod file;
+mod keys;
+
+use iglu::config::Config;
+use iglu::{Error, Result};
+use keys::Keys;
+use serde::Deserialize;
+use std::path::PathBuf;
+use toml::{Table, Value};
+
+/// Flags that say how to train; shared by the subcommands that need a configuration.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Configuration")]
+pub struct SettingsArgs {
+    /// Configuration file; flags and --set go before it
+    #[arg(long, value_name = "FILE.toml")]
+    config: Option<PathBuf>,
+    /// Any key of the configuration, as `lambda=0.1` or `train.lambda=0.1` (repeatable, last one wins)
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Architecture: gcn, sage, saint, gin, linear
+    #[arg(long, value_name = "NAME")]
+    layer: Option<String>,
+    /// Number of graph layers
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    layers: Option<String>,
+    /// Width of a hidden layer
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    hidden: Option<String>,
+    /// Last layer: linear or conv
+    #[arg(long, value_name = "KIND")]
+    head: Option<String>,
+    /// Order of updates: inverted, inverted-printed, backprop, exact
+    #[arg(long, value_name = "ORDER")]
+    order: Option<String>,
+    /// What training sees: transductive or inductive
+    #[arg(long, value_name = "SETTING")]
+    setting: Option<String>,
+    /// Epochs, or auto
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    epochs: Option<String>,
+    /// Rows of a mini-batch, or auto, or full
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    batch: Option<String>,
+    /// Learning rate
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
+    lr: Option<String>,
+    /// Share of a layer's inputs dropped
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    dropout: Option<String>,
+    /// Decoupled weight decay
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
+    weight_decay: Option<String>,
+    /// Powers of the operator that the first layer takes
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    hops: Option<String>,
+    /// Root of all random numbers
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    seed: Option<String>,
+    /// Worker threads; 0: one per core
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    threads: Option<String>,
+    /// Evaluations without a better score before stopping; 0: never stop early
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    patience: Option<String>,
+    /// Epochs between evaluations
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    eval_every: Option<String>,
+    /// Which of several splits of a file, from 0
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    split: Option<String>,
+    /// Score that chooses the best model, or auto
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+}
+
+/// One value that the user gave, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Assignment {
+    /// Flag, or file and line.
+    place: String,
+    /// Dotted key.
+    key: String,
+    /// The value.
+    value: Value,
+}
+
+impl SettingsArgs {
+    /// The configuration that all layers together give, checked.
+    pub fn resolve(&self) -> Result<Config> {
+        let keys = Keys::new()?;
+        let given = self.assignments(&keys)?;
+        let mut table = Table::new();
+        for assignment in &given {
+            keys.check(assignment)?;
+            insert(&mut table, &assignment.key, assignment.value.clone());
+        }
+        let config = Config::deserialize(Value::Table(table))
+            .map_err(|e| Error::usage("configuration", e.message().to_string(), ""))?;
+        config.validate().map_err(|e| blamed(e, &given))?;
+        Ok(config)
+    }
+
+    /// What the user gave, later entries to win over earlier ones.
+    fn assignments(&self, keys: &Keys) -> Result<Vec<Assignment>> {
+        let mut given = match &self.config {
+            Some(path) => file::read(path, keys)?,
+            None => Vec::new(),
+        };
+        given.extend(self.flags());
+        for text in &self.set {
+            given.push(parse_set(text, keys)?);
+        }
+        Ok(given)
+    }
+
+    fn flags(&self) -> impl Iterator<Item = Assignment> {
+        let table = [
+            ("--layer", "network.layer", &self.layer),
+            ("--layers", "network.layers", &self.layers),
+            ("--hidden", "network.hidden", &self.hidden),
+            ("--head", "network.head", &self.head),
+            ("--order", "train.order", &self.order),
+            ("--setting", "train.setting", &self.setting),
+            ("--epochs", "train.epochs", &self.epochs),
+            ("--batch", "train.batch", &self.batch),
+            ("--lr", "optim.lr", &self.lr),
+            ("--dropout", "network.dropout", &self.dropout),
+            ("--weight-decay", "optim.weight_decay", &self.weight_decay),
+            ("--hops", "network.hops", &self.hops),
+            ("--seed", "seed", &self.seed),
+            ("--threads", "threads", &self.threads),
+            ("--patience", "select.patience", &self.patience),
+            ("--eval-every", "select.eval_every", &self.eval_every),
+            ("--split", "data.split", &self.split),
+            ("--metric", "select.metric", &self.metric),
+        ];
+        table.into_iter().filter_map(|(flag, key, text)| {
+            let value = parse_value(text.as_ref()?);
+            Some(Assignment { place: flag.to_string(), key: key.to_string(), value })
+        })
+    }
+}
+
+/// The configuration as the TOML text that `--config` reads.
+pub fn to_toml(config: &Config) -> Result<String> {
+    toml::to_string(config).map_err(|e| Error::usage("configuration", e.to_string(), ""))
+}
+
+/// Keys and defaults, for `--help`.
+pub fn keys_help() -> String {
+    let defaults = to_toml(&Config::default()).unwrap_or_default();
+    let indented: String = defaults.lines().map(|l| format!("  {l}\n")).collect();
+    format!("Keys of --config and --set, with their defaults:\n{indented}")
+}
+
+/// `key=value` of `--set`; the key may be the last part of a dotted one.
+fn parse_set(text: &str, keys: &Keys) -> Result<Assignment> {
+    let Some((key, value)) = text.split_once('=') else {
+        return Err(Error::usage("--set", format!("`{text}` has no `=`"), "write --set KEY=VALUE"));
+    };
+    let key = keys.resolve(key.trim()).map_err(|e| e.within("--set"))?;
+    Ok(Assignment { place: "--set".to_string(), key, value: parse_value(value.trim()) })
+}
+
+/// A TOML value; what is none is taken as text, so that nobody has to quote words.
+fn parse_value(text: &str) -> Value {
+    text.parse().unwrap_or_else(|_| Value::String(text.to_string()))
+}
+
+/// Sets a dotted key, making the tables on the way.
+fn insert(table: &mut Table, key: &str, value: Value) {
+    match key.split_once('.') {
+        None => {
+            table.insert(key.to_string(), value);
+        }
+        Some((group, rest)) => {
+            let group = table.entry(group).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(inner) = group {
+                insert(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// The error, with the place where the offending key got its value.
+fn blamed(e: Error, given: &[Assignment]) -> Error {
+    let Error::Usage { place, .. } = &e else { return e };
+    match given.iter().rev().find(|a| &a.key == place) {
+        Some(a) => e.within(&a.place.clone()),
+        None => e,
+    }
+}
+
+#[cfg(test)]
+mod tests;

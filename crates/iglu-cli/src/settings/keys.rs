@@ -1,0 +1,148 @@
+//! The keys a configuration may have, found by writing the default one down. Names the nearest when one is wrong.
+
+use super::{Assignment, insert};
+use iglu::config::{Config, Scaling};
+use iglu::layers::{Combine, NormOrder};
+use iglu::metrics::Metric;
+use iglu::{Error, Norm, Result};
+use iglu_data::nearest;
+use serde::Deserialize;
+use serde::de::value::{Error as Refusal, StrDeserializer};
+use toml::{Table, Value};
+
+/// All keys, dotted, in the order of the configuration.
+pub(crate) struct Keys {
+    dotted: Vec<String>,
+}
+
+/// Keys whose type hides its words behind `auto`.
+const WORDS: &[(&str, fn() -> String)] = &[
+    ("network.norm_order", words::<NormOrder>),
+    ("network.combine", words::<Combine>),
+    ("network.operator", words::<Norm>),
+    ("data.features", words::<Scaling>),
+    ("select.metric", words::<Metric>),
+];
+
+impl Keys {
+    /// The keys of the default configuration.
+    pub fn new() -> Result<Self> {
+        let table = Table::try_from(Config::default())
+            .map_err(|e| Error::usage("configuration", e.to_string(), "report this"))?;
+        let mut dotted = Vec::new();
+        walk("", &table, &mut dotted);
+        Ok(Self { dotted })
+    }
+
+    /// Whether this is a key.
+    pub fn has(&self, key: &str) -> bool {
+        self.dotted.iter().any(|k| k == key)
+    }
+
+    /// Whether this is the name of a table of keys.
+    pub fn is_group(&self, name: &str) -> bool {
+        self.dotted.iter().any(|k| k.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+    }
+
+    /// The dotted key meant by `name`: itself, or the only one that ends in it.
+    pub fn resolve(&self, name: &str) -> Result<String> {
+        if self.has(name) {
+            return Ok(name.to_string());
+        }
+        match self.ending_in(name)[..] {
+            [] => Err(self.unknown(name)),
+            [one] => Ok(one.to_string()),
+            [first, ..] => {
+                let found = format!("`{name}` could be {}", self.ending_in(name).join(" or "));
+                Err(Error::usage(name, found, format!("write the whole key, say {first}")))
+            }
+        }
+    }
+
+    fn ending_in(&self, name: &str) -> Vec<&str> {
+        self.dotted.iter().map(String::as_str).filter(|k| leaf(k) == name).collect()
+    }
+
+    /// The error for a key that does not exist, with the nearest that does.
+    pub fn unknown(&self, name: &str) -> Error {
+        let fix = match self.near(name) {
+            Some(key) => format!("did you mean `{key}`?"),
+            None => "`iglu train --help` lists the keys".to_string(),
+        };
+        let found = if self.is_group(name) { "is a table of keys, not a key" } else { "there is no such key" };
+        Error::usage(format!("`{name}`"), found, fix)
+    }
+
+    fn near(&self, name: &str) -> Option<&str> {
+        let dotted = || self.dotted.iter().map(String::as_str);
+        let by_leaf = || {
+            let near = nearest(leaf(name), dotted().map(leaf))?;
+            dotted().find(|k| leaf(k) == near)
+        };
+        if name.contains('.') { nearest(name, dotted()).or_else(by_leaf) } else { by_leaf() }
+    }
+
+    /// Refuses a value that the key cannot have.
+    pub fn check(&self, given: &Assignment) -> Result<()> {
+        let Err(reason) = accept(&given.key, given.value.clone()) else { return Ok(()) };
+        let expected = expected(&given.key).unwrap_or(reason);
+        let word = given.value.as_str().unwrap_or_default();
+        let options = expected.split('`').skip(1).step_by(2);
+        let fix = nearest(word, options).map_or_else(String::new, |near| format!("did you mean `{near}`?"));
+        let found = format!("{}; expected {expected}", given.value);
+        Err(Error::usage(format!("{}: {}", given.place, given.key), found, fix))
+    }
+}
+
+fn walk(prefix: &str, table: &Table, out: &mut Vec<String>) {
+    for (name, value) in table {
+        let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        match value {
+            Value::Table(inner) => walk(&key, inner, out),
+            _ => out.push(key),
+        }
+    }
+}
+
+/// The last part of a dotted key.
+fn leaf(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}
+
+/// Tries a value for a key; the reason, if it is refused.
+fn accept(key: &str, value: Value) -> std::result::Result<(), String> {
+    let mut table = Table::new();
+    insert(&mut table, key, value);
+    Config::deserialize(Value::Table(table)).map(|_| ()).map_err(|e| e.message().to_string())
+}
+
+/// What a key can have, found by trying; `None` for lists, whose own message tells more.
+fn expected(key: &str) -> Option<String> {
+    let takes = |value: Value| accept(key, value).is_ok();
+    if takes(Value::Array(Vec::new())) {
+        return None;
+    }
+    let mut kinds = Vec::new();
+    match (takes(0.5.into()), takes(1.into())) {
+        (true, _) => kinds.push("a number".to_string()),
+        (false, true) => kinds.push("a whole number of at least 0".to_string()),
+        _ => {}
+    }
+    if takes(true.into()) {
+        kinds.push("true or false".to_string());
+    }
+    match accept(key, "?".into()) {
+        Ok(()) => kinds.push("text".to_string()),
+        Err(e) => kinds.extend(e.split_once("expected one of ").map(|(_, words)| words.to_string())),
+    }
+    kinds.extend(WORDS.iter().find(|(k, _)| *k == key).map(|(_, words)| words()));
+    kinds.extend(["auto", "full"].iter().filter(|w| takes((**w).into()) && !takes("?".into())).map(|w| format!("`{w}`")));
+    (!kinds.is_empty()).then(|| kinds.join(", or "))
+}
+
+/// The words of an enum, as its own error lists them.
+fn words<'de, T: Deserialize<'de>>() -> String {
+    let refused = T::deserialize(StrDeserializer::<Refusal>::new("?")).err().map(|e| e.to_string());
+    let listed = refused.as_deref().and_then(|e| e.split_once("expected ")).map(|(_, words)| words);
+    listed.unwrap_or_default().trim_start_matches("one of ").to_string()
+}

@@ -1,0 +1,105 @@
+//! The result of a training run, for people ([`fmt::Display`]) and programs (JSON).
+
+use crate::text::{aligned, bytes, duration, grouped, score};
+use iglu::config::Config;
+use iglu::observe::Report;
+use iglu_data::Card;
+use serde::Serialize;
+use std::fmt;
+use std::path::PathBuf;
+
+/// What a training run gave, where it came from and where it went.
+#[derive(Debug, Serialize)]
+pub struct Summary<'a> {
+    /// Version of the program.
+    pub version: &'static str,
+    /// The data, as named by the user.
+    pub source: &'a str,
+    /// Scores, times, history.
+    #[serde(flatten)]
+    pub report: &'a Report,
+    /// Largest resident size, where the system tells.
+    pub peak_rss_bytes: Option<u64>,
+    /// Instruction set of the kernels.
+    pub isa: String,
+    /// The best model.
+    pub model: PathBuf,
+    /// The data in numbers.
+    pub data: &'a Card,
+    /// The configuration, with everything decided.
+    pub config: &'a Config,
+}
+
+impl Summary<'_> {
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let report = self.report;
+        let memory = self.peak_rss_bytes.map(|b| ("peak memory", bytes(b)));
+        let mut lines = vec![
+            ("data", self.data_line()),
+            ("network", self.network_line()),
+            ("best epoch", format!("{} of {}", report.best_epoch, report.epochs)),
+            ("validation", self.score_line(report.val)),
+            ("test", self.score_line(report.test)),
+            ("time", self.time_line()),
+        ];
+        lines.extend(memory);
+        lines.push(("model", self.model.display().to_string()));
+        lines.push(("predict with", self.predict_line()));
+        lines
+    }
+
+    fn data_line(&self) -> String {
+        let d = self.data;
+        let [nodes, edges, features, classes] = [d.nodes, d.edges, d.features, d.classes].map(grouped);
+        format!("{}: {nodes} nodes, {edges} edges, {features} features, {classes} classes ({})", d.name, d.task)
+    }
+
+    fn network_line(&self) -> String {
+        let n = &self.config.network;
+        let plural = if n.layers == 1 { "" } else { "s" };
+        let params = grouped(self.report.params);
+        format!("{} layer{plural} of {}, {} hidden, {params} parameters", n.layers, n.layer, n.hidden)
+    }
+
+    fn score_line(&self, value: Option<f64>) -> String {
+        value.map_or_else(|| "no labelled nodes".to_string(), |_| format!("{} {}", score(value), self.report.metric))
+    }
+
+    fn time_line(&self) -> String {
+        let s = self.report.seconds;
+        let [total, load, prepare, train, eval] = [s.total, s.load, s.prepare, s.train, s.eval].map(duration);
+        let epoch = duration(self.report.seconds_per_epoch);
+        format!("{total} (load {load}, prepare {prepare}, train {train}, evaluate {eval}); {epoch} per epoch")
+    }
+
+    fn predict_line(&self) -> String {
+        let (model, source) = (self.model.display().to_string(), self.source.to_string());
+        format!("iglu predict {} {} --out scores.npy", quoted(&model), quoted(&source))
+    }
+}
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&aligned(&self.lines()))
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-@:+,=".contains(c);
+    if word.chars().all(plain) { word.to_string() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_survive_the_shell() {
+        for (word, expect) in
+            [("runs/a-1", "runs/a-1"), ("synth:a@0.1", "synth:a@0.1"), ("my data", "'my data'"), ("a'b#1", r"'a'\''b#1'")]
+        {
+            assert_eq!(quoted(word), expect);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! File formats. To add one: a file in this folder, and a line in [`FORMATS`].
+//!
+//! The format is found by content, never by the file's name. What is not recognised is named if it is something
+//! well known, with the way out.
+
+pub mod npy;
+pub mod npz;
+pub mod plain;
+
+use crate::{LoadOptions, quoted};
+use iglu::{Dataset, Error, Result};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// A file format that holds datasets.
+pub struct Format {
+    /// Name for people.
+    pub name: &'static str,
+    /// Whether this is one, judged by the path and the first bytes of the file.
+    pub detect: fn(&Path, &[u8]) -> bool,
+    /// Reads it.
+    pub read: fn(&Path, &LoadOptions) -> Result<Dataset>,
+}
+
+/// All formats, tried from the top.
+pub const FORMATS: &[Format] = &[Format { name: "plain npz", detect: plain::detect, read: plain::read }];
+
+/// Bytes of the file shown to [`Format::detect`].
+const HEAD: u64 = 512;
+
+/// Reads the dataset at `path` in whichever format it is.
+pub fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
+    let head = read_head(path).map_err(|e| e.within(&quoted(path)))?;
+    match FORMATS.iter().find(|f| (f.detect)(path, &head)) {
+        Some(format) => (format.read)(path, options),
+        None => Err(unrecognised(&head, "a dataset").within(&quoted(path))),
+    }
+}
+
+fn read_head(path: &Path) -> Result<Vec<u8>> {
+    let mut head = Vec::new();
+    open_file(path)?.take(HEAD).read_to_end(&mut head).map_err(|e| unreadable(path, &e))?;
+    Ok(head)
+}
+
+/// Reads a whole regular file.
+fn read_whole(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_file(path)?.read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
+    Ok(bytes)
+}
+
+/// Opens a regular file; refuses folders, pipes and devices before they can block or never end.
+fn open_file(path: &Path) -> Result<File> {
+    let about = path.metadata().map_err(|e| unreadable(path, &e))?;
+    if about.is_dir() {
+        return Err(Error::data("", "this is a folder; expected a file", "name the .npz file inside it"));
+    }
+    if !about.is_file() {
+        return Err(Error::data(
+            "",
+            "this is a pipe or device; expected a file",
+            "copy the data to a file first",
+        ));
+    }
+    File::open(path).map_err(|e| unreadable(path, &e))
+}
+
+fn unreadable(path: &Path, e: &io::Error) -> Error {
+    let fix = match path.to_str() {
+        Some(name) if crate::synth::names().any(|n| n == name) => format!("did you mean `synth:{name}`?"),
+        _ if e.kind() == io::ErrorKind::NotFound => {
+            "check the path; a made-up graph is `synth:NAME`".to_string()
+        }
+        _ => "check that you may read it".to_string(),
+    };
+    Error::missing("", format!("cannot be read: {e}"), fix)
+}
+
+/// Beginnings of files that people give by mistake: bytes, what they are, the way out.
+const WELL_KNOWN: &[(&[u8], &str, &str)] = &[
+    (
+        npy::MAGIC,
+        "a single .npy array",
+        "put all arrays into one file: np.savez(\"data.npz\", edges=..., x=..., ...)",
+    ),
+    (b"PK", "a zip archive (.npz)", "read it as a dataset; one array alone is an .npy file"),
+    (b"\x1f\x8b", "a gzip file", "unpack it first"),
+    (b"\x89HDF", "an HDF5 file", "convert it: np.savez(\"data.npz\", edges=..., x=..., ...)"),
+    (b"PAR1", "a Parquet file", "convert it: np.savez(\"data.npz\", edges=..., x=..., ...)"),
+    (b"\x80\x02", "a Python pickle", "pickles can run code and are not read; convert with np.savez"),
+    (b"\x80\x03", "a Python pickle", "pickles can run code and are not read; convert with np.savez"),
+    (b"\x80\x04", "a Python pickle", "pickles can run code and are not read; convert with np.savez"),
+    (b"MATLAB 5.0", "a MATLAB file", "convert it: scipy.io.loadmat, then np.savez"),
+    (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "run `git lfs pull`"),
+];
+
+/// The error for bytes that are not `expected`; names what they seem to be.
+pub(crate) fn unrecognised(head: &[u8], expected: &str) -> Error {
+    if head.is_empty() {
+        return Error::data("", "0 bytes: the file is empty", "the download failed; fetch it again");
+    }
+    if looks_like_html(head) {
+        let found = format!("starts with {}, looks like HTML: the download failed", shown(head));
+        return Error::data("", found, "fetch the file itself, not the page about it");
+    }
+    if let Some((_, what, fix)) = WELL_KNOWN.iter().find(|(magic, ..)| head.starts_with(magic)) {
+        return Error::data("", format!("this is {what}; expected {expected}"), *fix);
+    }
+    let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+    let found = format!("starts with {}, which is not {expected}", shown(head));
+    Error::data("", found, format!("known formats: {}", names.join(", ")))
+}
+
+fn looks_like_html(head: &[u8]) -> bool {
+    let text = head.trim_ascii_start().to_ascii_lowercase();
+    [&b"<!doctype"[..], b"<html", b"<head", b"<?xml", b"<body"].iter().any(|tag| text.starts_with(tag))
+}
+
+/// The first 16 bytes, readable.
+fn shown(head: &[u8]) -> String {
+    format!("\"{}\"", head[..head.len().min(16)].escape_ascii())
+}

@@ -1,0 +1,67 @@
+//! The plain npz form: one .npz file with the arrays of a node classification problem under fixed names.
+//!
+//! | key | shape | meaning |
+//! |---|---|---|
+//! | `edges` | integers [E, 2] | each undirected edge once, or sender and receiver if `directed` is 1 |
+//! | `directed` | one number | 1: edges send one way only (absent: 0) |
+//! | `edge_weight` | numbers [E] | optional |
+//! | `x` | numbers [N, F] | features; its rows set the number of nodes |
+//! | `x_data`, `x_indices`, `x_indptr`, `x_shape` | CSR parts | sparse features instead of `x` |
+//! | `y` | integers [N], or 0/1 [N, C] | class per node (-1: unknown), or labels (-1 or NaN: unknown) |
+//! | `train`, `val`, `test` | integers, or bool [N] | node ids or masks |
+//! | `train_masks`, `val_masks`, `test_masks` | bool [S, N] | several splits; [`crate::LoadOptions::split`] picks one |
+//!
+//! Numbers may have any width. Other keys are ignored.
+
+mod edges;
+mod features;
+mod labels;
+mod split;
+mod write;
+
+pub use write::write_plain;
+
+use super::npy::Array;
+use super::npz::Npz;
+use crate::{LoadOptions, quoted};
+use iglu::{Dataset, Error, Result};
+use std::io::{Read, Seek};
+use std::path::Path;
+
+/// Zip archives start so, empty ones included.
+pub(super) fn detect(_path: &Path, head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
+}
+
+/// Reads the file at `path`; errors name it.
+pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
+    let mut npz = Npz::open(path, options.limits)?;
+    let mut data = parse(&mut npz, options).map_err(|e| e.within(&quoted(path)))?;
+    data.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(data)
+}
+
+/// Reads the arrays of an open file; the name stays empty.
+pub fn parse<R: Read + Seek>(npz: &mut Npz<R>, options: &LoadOptions) -> Result<Dataset> {
+    let features = features::read(npz)?;
+    let n = features.rows();
+    let graph = edges::read(npz, n, options.self_loops)?;
+    let labels = labels::read(npz, n)?;
+    let split = split::read(npz, n, options.split)?;
+    let data = Dataset { name: String::new(), graph, features, labels, split };
+    data.validate()?;
+    Ok(data)
+}
+
+/// The length of a vector, or an error that names it.
+fn vector(key: &str, array: &Array) -> Result<usize> {
+    match array.shape() {
+        [length] => Ok(*length),
+        _ => Err(Error::data(key, format!("{}; expected one dimension", array.describe()), "use .ravel()")),
+    }
+}
+
+/// The error for an array of the wrong length.
+fn wrong_length(key: &str, found: &Array, expected: usize, of_what: &str, fix: &str) -> Error {
+    Error::data(key, format!("{}; expected {expected} {of_what}", found.describe()), fix)
+}

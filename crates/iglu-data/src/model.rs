@@ -1,0 +1,294 @@
+//! Trained networks in files: safetensors with float32 tensors, and all else in one JSON text of the metadata.
+//!
+//! Under the metadata key `iglu` stands `{"config": TOML text, "format": "iglu-model", "shape": {..},
+//! "version": 1}`. One key, because the library writes several in random order and equal models shall be equal
+//! files; for the same reason the number of threads is not kept. Weights are read with suspicion: what is not a
+//! whole, finite network of the declared shape is refused.
+
+use crate::{output, quoted};
+use iglu::config::Config;
+use iglu::model::{Model, ModelShape};
+use iglu::{Error, Mat, Result};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Metadata key of [`About`].
+const KEY: &str = "iglu";
+const FORMAT: &str = "iglu-model";
+/// Version written, and the newest that is read.
+const VERSION: u32 = 1;
+/// Longest header read; that of a large network has a few kilobytes.
+const LONGEST_HEADER: u64 = 1 << 20;
+
+/// What a file says of its tensors; fields in alphabetical order.
+#[derive(Serialize, Deserialize)]
+struct About {
+    config: String,
+    format: String,
+    shape: ModelShape,
+    version: u32,
+}
+
+/// The part of [`About`] that every version will have.
+#[derive(Deserialize)]
+struct Kind {
+    format: String,
+    version: u32,
+}
+
+/// Writes a model, replacing an old file only when all is on disk. Equal models give equal bytes.
+pub fn save(path: &Path, model: &Model) -> Result<()> {
+    let bytes = to_bytes(model).map_err(|e| e.within(&quoted(path)))?;
+    output::replace(path, |sink| sink.write_all(&bytes))
+}
+
+/// Reads a model; errors name the file and, where it has one, the tensor.
+pub fn load(path: &Path) -> Result<Model> {
+    read_bytes(path).and_then(|bytes| from_bytes(&bytes)).map_err(|e| e.within(&quoted(path)))
+}
+
+/// Writes a text that belongs to a model, its configuration say, with the same care.
+pub fn write_text(path: &Path, text: &str) -> Result<()> {
+    output::replace(path, |sink| sink.write_all(text.as_bytes()))
+}
+
+fn to_bytes(model: &Model) -> Result<Vec<u8>> {
+    let tensors: Vec<_> = model.tensors().into_iter().map(|(name, m)| (name, little_endian(m), [m.rows(), m.cols()])).collect();
+    let views = tensors.iter().map(|(name, bytes, shape)| {
+        Ok((name.as_str(), TensorView::new(Dtype::F32, shape.to_vec(), bytes)?))
+    });
+    let views: std::result::Result<Vec<_>, safetensors::SafeTensorError> = views.collect();
+    let metadata = HashMap::from([(KEY.to_string(), about(model)?)]);
+    views.and_then(|views| serialize(views, Some(metadata))).map_err(|e| unwritable(&e))
+}
+
+fn little_endian(m: &Mat) -> Vec<u8> {
+    m.data().iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+/// The JSON text of the metadata.
+fn about(model: &Model) -> Result<String> {
+    let config = Config { threads: 0, ..model.config().clone() };
+    let config = toml::to_string(&config).map_err(|e| unwritable(&e))?;
+    let about = About { config, format: FORMAT.to_string(), shape: model.shape(), version: VERSION };
+    serde_json::to_string(&about).map_err(|e| unwritable(&e))
+}
+
+fn unwritable(e: &dyn std::fmt::Display) -> Error {
+    Error::output("", format!("the model cannot be written down: {e}"), "report this")
+}
+
+/// Reads the whole file once its first bytes promise a header of sensible size.
+fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    let mut file = open(path)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(16).read_to_end(&mut bytes).map_err(|e| unreadable(&e))?;
+    check_start(&bytes)?;
+    file.read_to_end(&mut bytes).map_err(|e| unreadable(&e))?;
+    Ok(bytes)
+}
+
+fn open(path: &Path) -> Result<File> {
+    let about = path.metadata().map_err(|e| unreadable(&e))?;
+    if !about.is_file() {
+        let found = "this is a folder, a pipe or a device; expected a file";
+        return Err(Error::data("", found, "name the model.safetensors of a run"));
+    }
+    File::open(path).map_err(|e| unreadable(&e))
+}
+
+fn unreadable(e: &io::Error) -> Error {
+    Error::missing("", format!("cannot be read: {e}"), "name the model.safetensors of a run")
+}
+
+/// The length of the header, then a brace: so begins every safetensors file.
+fn check_start(head: &[u8]) -> Result<()> {
+    if head.is_empty() {
+        return Err(Error::data("", "0 bytes: the file is empty", "train again, or fetch it again"));
+    }
+    let Some((length, rest)) = head.split_first_chunk() else {
+        return Err(no_safetensors(&format!("only {} bytes", head.len())));
+    };
+    let length = u64::from_le_bytes(*length);
+    match rest.first() {
+        Some(b'{') if length <= LONGEST_HEADER => Ok(()),
+        Some(b'{') => {
+            let found = format!("the header claims {length} bytes; at most {LONGEST_HEADER} are read");
+            Err(Error::data("", found, "the file is damaged, or no model of iglu"))
+        }
+        _ => Err(no_safetensors(&format!("it starts with \"{}\"", head.escape_ascii()))),
+    }
+}
+
+fn no_safetensors(found: &str) -> Error {
+    Error::data("", format!("not a safetensors file: {found}"), "name the model.safetensors of a run")
+}
+
+fn from_bytes(bytes: &[u8]) -> Result<Model> {
+    let damaged = |e| Error::data("", format!("damaged safetensors file: {e}"), "copy or fetch the file again");
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+    let about = parse_about(header.metadata().as_ref().and_then(|m| m.get(KEY)))?;
+    let config = parse_config(&about.config)?;
+    let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
+    let mut tensors = file.tensors();
+    tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let read = |(name, view): (String, TensorView<'_>)| match matrix(&view) {
+        Ok(m) => Ok((name, m)),
+        Err(e) => Err(e.within(&format!("tensor `{name}`"))),
+    };
+    let tensors = tensors.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+    Model::from_tensors(&config, about.shape, tensors)
+}
+
+fn parse_about(text: Option<&String>) -> Result<About> {
+    let foreign = |found: String| Error::data("", found, "only models saved by iglu can be read");
+    let Some(text) = text else {
+        return Err(foreign(format!("a safetensors file without the metadata `{KEY}`")));
+    };
+    let strange = |e: serde_json::Error| foreign(format!("metadata `{KEY}`: {e}"));
+    let kind: Kind = serde_json::from_str(text).map_err(strange)?;
+    if kind.format != FORMAT {
+        return Err(foreign(format!("metadata `{KEY}`: format `{}`; expected `{FORMAT}`", kind.format)));
+    }
+    if kind.version > VERSION {
+        let found = format!("version {} of the format; this program reads up to version {VERSION}", kind.version);
+        return Err(Error::data("", found, "the model was made by a newer iglu: update this one"));
+    }
+    serde_json::from_str(text).map_err(strange)
+}
+
+fn parse_config(text: &str) -> Result<Config> {
+    let config: Config = toml::from_str(text).map_err(|e| {
+        Error::data("config", e.message().to_string(), "the model was made by another version of iglu: train it again")
+    })?;
+    let wrong = |e: Error| Error::data("config", e.to_string(), "the file is damaged: train again, or fetch it again");
+    config.validate().map_err(wrong)?;
+    Ok(config)
+}
+
+/// A float32 tensor of two dimensions, all of it finite.
+fn matrix(view: &TensorView<'_>) -> Result<Mat> {
+    let (Dtype::F32, &[rows, cols]) = (view.dtype(), view.shape()) else {
+        let found = format!("{:?} {:?}; expected F32 with two dimensions", view.dtype(), view.shape());
+        return Err(Error::data("", found, "only models saved by iglu can be read"));
+    };
+    let (chunks, _) = view.data().as_chunks();
+    let values: Vec<f32> = chunks.iter().map(|b| f32::from_le_bytes(*b)).collect();
+    if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+        let found = format!("row {}, column {}: {}; expected finite numbers", at / cols, at % cols, values[at]);
+        return Err(Error::data("", found, "the model is damaged or diverged: train again"));
+    }
+    Ok(Mat::from_vec(rows, cols, values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iglu::config::Auto;
+    use iglu::observe::Silent;
+
+    /// A small trained network; `threads` must leave no trace.
+    fn trained(threads: usize) -> Model {
+        let data = crate::load("synth:village@0.05", &crate::LoadOptions::default()).unwrap();
+        let mut config = Config { threads, ..Config::default() };
+        config.network.hidden = 4;
+        config.train.epochs = Auto::Set(1);
+        iglu::run::fit(&config, &data, &mut Silent).unwrap().model
+    }
+
+    /// A file with one tensor and this metadata.
+    fn file_with(metadata: &[(&str, &str)], shape: &[usize], values: &[f32]) -> Vec<u8> {
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let view = TensorView::new(Dtype::F32, shape.to_vec(), &bytes).unwrap();
+        let metadata = metadata.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        serialize([("w", view)], Some(metadata)).unwrap()
+    }
+
+    /// The metadata of a real model with one field changed.
+    fn about_with(key: &str, value: serde_json::Value) -> String {
+        let mut about: serde_json::Value = serde_json::from_str(&about(&trained(0)).unwrap()).unwrap();
+        about[key] = value;
+        about.to_string()
+    }
+
+    fn check(bytes: &[u8], expect: &str) {
+        let path = crate::testing::folder("bad-model").join("m.safetensors");
+        std::fs::write(&path, bytes).unwrap();
+        let e = load(&path).err().unwrap_or_else(|| panic!("accepted; expected {expect}"));
+        assert_eq!(e.exit_code(), 65, "{e}");
+        assert!(e.to_string().contains(expect) && e.to_string().contains("fix: "), "{e}\nexpected {expect}");
+    }
+
+    #[test]
+    fn a_model_comes_back_whole_and_equal_models_are_equal_files() {
+        let model = trained(0);
+        let path = crate::testing::folder("model").join("m.safetensors");
+        save(&path, &model).unwrap();
+        let back = load(&path).unwrap();
+        assert_eq!(back.tensors(), model.tensors());
+        assert_eq!((back.config(), back.shape().classes), (model.config(), model.shape().classes));
+        let bytes = std::fs::read(&path).unwrap();
+        assert_eq!(to_bytes(&back).unwrap(), bytes);
+        assert_eq!(to_bytes(&trained(7)).unwrap(), bytes);
+        let data = crate::load("synth:village@0.05", &crate::LoadOptions::default()).unwrap();
+        let [old, new] = [&model, &back].map(|m| m.predict(&data.graph, &data.features).unwrap());
+        assert_eq!(old, new);
+    }
+
+    #[test]
+    fn every_truncation_is_refused() {
+        let bytes = to_bytes(&trained(0)).unwrap();
+        for length in (0..200).chain((200..bytes.len()).step_by(997)).chain([bytes.len() - 1]) {
+            assert!(from_start(&bytes[..length]).is_err(), "{length} of {} bytes accepted", bytes.len());
+        }
+        assert!(from_start(&[&bytes[..], b"more"].concat()).is_err());
+    }
+
+    fn from_start(bytes: &[u8]) -> Result<Model> {
+        check_start(&bytes[..bytes.len().min(16)])?;
+        from_bytes(bytes)
+    }
+
+    #[test]
+    fn bad_files_are_named_for_what_they_are() {
+        check(b"", "0 bytes");
+        check(b"PK", "only 2 bytes");
+        check(b"<!doctype html><html>", "not a safetensors file: it starts with \"<!doctype html><");
+        check(&[&[0xff; 7][..], &[0x7f], b"{}      "].concat(), "at most 1048576 are read");
+        check(&[&(2u64 << 20).to_le_bytes()[..], b"{}      "].concat(), "the header claims 2097152 bytes");
+        check(&[&8u64.to_le_bytes()[..], b"{nojson}"].concat(), "damaged safetensors file");
+        check(&file_with(&[], &[1, 1], &[0.0]), "without the metadata `iglu`");
+        check(&file_with(&[("iglu", "[")], &[1, 1], &[0.0]), "metadata `iglu`: EOF");
+        check(&file_with(&[("iglu", r#"{"format":"x","version":1}"#)], &[1, 1], &[0.0]), "format `x`");
+        let newer = r#"{"format":"iglu-model","version":2,"novelty":true}"#;
+        check(&file_with(&[("iglu", newer)], &[1, 1], &[0.0]), "made by a newer iglu");
+    }
+
+    #[test]
+    fn bad_contents_are_refused_with_their_place() {
+        let check_config = |config: &str, expect: &str| {
+            check(&file_with(&[("iglu", &about_with("config", config.into()))], &[1, 1], &[0.0]), expect);
+        };
+        check_config("colour = 1", "config: unknown field `colour`");
+        check_config("[network]\nhidden = 0", "config: network.hidden: 0; expected 1 to 65536");
+        let good = about_with("version", 1.into());
+        let check_tensor = |shape: &[usize], values: &[f32], expect: &str| {
+            check(&file_with(&[("iglu", &good)], shape, values), expect);
+        };
+        check_tensor(&[2], &[0.0, 1.0], "tensor `w`: F32 [2]; expected F32 with two dimensions");
+        check_tensor(&[2, 2], &[0.0, 1.0, 2.0, f32::NAN], "tensor `w`: row 1, column 1: NaN");
+        check_tensor(&[1, 2], &[f32::INFINITY, 1.0], "tensor `w`: row 0, column 0: inf");
+        check_tensor(&[1, 1], &[0.0], "w");
+    }
+
+    #[test]
+    fn a_model_that_is_not_there_is_missing_and_a_folder_is_none() {
+        let folder = crate::testing::folder("no-model");
+        assert_eq!(load(&folder.join("m.safetensors")).err().unwrap().exit_code(), 66);
+        assert_eq!(load(&folder).err().unwrap().exit_code(), 65);
+    }
+}

@@ -1,0 +1,78 @@
+//! Bytes of .npy and .npz files, good and bad, made by hand.
+#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+use iglu::{Dataset, Result};
+use iglu_data::formats::{npz::Npz, plain};
+use iglu_data::{Limits, LoadOptions};
+use std::io::{Cursor, Write};
+use std::path::PathBuf;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// An .npy file of version 1.0 with this text as its header.
+pub fn npy_with(header: &str, body: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(body);
+    bytes
+}
+
+/// An .npy file; `shape` as Python writes it.
+pub fn npy(descr: &str, shape: &str, body: &[u8]) -> Vec<u8> {
+    npy_with(&format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n"), body)
+}
+
+pub fn ints(shape: &str, values: &[i64]) -> Vec<u8> {
+    npy("<i8", shape, &values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>())
+}
+
+pub fn floats(shape: &str, values: &[f64]) -> Vec<u8> {
+    npy("<f8", shape, &values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>())
+}
+
+pub fn bools(shape: &str, values: &[u8]) -> Vec<u8> {
+    npy("|b1", shape, values)
+}
+
+/// A zip archive of these arrays.
+pub fn npz<'a>(arrays: impl IntoIterator<Item = (&'a str, Vec<u8>)>, method: CompressionMethod) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (key, bytes) in arrays {
+        zip.start_file(format!("{key}.npy"), SimpleFileOptions::default().compression_method(method))
+            .unwrap();
+        zip.write_all(&bytes).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+/// The arrays of a path of 4 nodes; every test changes one of them.
+pub fn path_of_four() -> Vec<(&'static str, Vec<u8>)> {
+    vec![
+        ("edges", ints("(3, 2)", &[0, 1, 1, 2, 2, 3])),
+        ("x", floats("(4, 2)", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])),
+        ("y", ints("(4,)", &[0, 1, 1, -1])),
+        ("train", ints("(2,)", &[0, 1])),
+        ("val", ints("(1,)", &[2])),
+        ("test", ints("(1,)", &[3])),
+    ]
+}
+
+/// Reads the plain form from memory.
+pub fn parse(bytes: Vec<u8>, options: &LoadOptions) -> Result<Dataset> {
+    plain::parse(&mut Npz::new(Cursor::new(bytes), options.limits)?, options)
+}
+
+/// Limits for inputs of a few kilobytes.
+pub fn small() -> LoadOptions {
+    LoadOptions { limits: Limits { max_decompressed: 1 << 20 }, ..LoadOptions::default() }
+}
+
+/// An empty folder of its own for the test `name`.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("iglu-data-tests-{}-{name}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}

@@ -1,0 +1,194 @@
+//! Values against NumPy's and SciPy's readings (scripts/golden_npz.py), round trips, and real graphs if at hand.
+
+#![expect(clippy::unwrap_used, reason = "a failure in a helper is a failed test")]
+
+mod common;
+
+use iglu::{Dataset, Features, Labels, SelfLoops};
+use iglu_data::formats::{npy, npz::Npz};
+use iglu_data::{Card, Limits, LoadOptions, load, write_npy, write_plain};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+fn expected() -> Value {
+    serde_json::from_str(&std::fs::read_to_string(golden("expected.json")).unwrap()).unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
+}
+
+fn load_path(path: &Path, options: &LoadOptions) -> Dataset {
+    load(path.to_str().unwrap(), options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn every_type_order_and_packing_reads_as_in_numpy() {
+    let expected = expected();
+    let arrays = expected["arrays"].as_object().unwrap();
+    for file in ["dtypes.npz", "dtypes_compressed.npz"] {
+        let mut npz = Npz::open(&golden(file), Limits::default()).unwrap();
+        assert_eq!(npz.keys().len(), arrays.len());
+        for (key, expect) in arrays {
+            let array = npz.array(key, "").unwrap();
+            let shape: Vec<f64> = array.shape().iter().map(|&n| n as f64).collect();
+            assert_eq!(shape, numbers(&expect["shape"]), "{file} {key}");
+            let values = numbers(&expect["values"]);
+            // The JSON reader may be one unit off in the last place.
+            assert_close(&array.numbers(Some).unwrap(), &values, 1e-15, key);
+            let single: Vec<f32> = values.iter().map(|&v| v as f32).collect();
+            assert_eq!(array.floats(), single, "{file} {key}");
+            for (index, value) in values.iter().enumerate() {
+                assert_eq!(
+                    array.text(index).parse::<f64>().unwrap() as f32,
+                    *value as f32,
+                    "{file} {key} {index}"
+                );
+            }
+            let whole: Vec<i64> = values.iter().map(|&v| v as i64).collect();
+            match array.ints::<i64>() {
+                Ok(ints) => assert_eq!(ints, whole, "{file} {key}"),
+                Err(bad) => {
+                    assert!(values[bad.index].fract() != 0.0 || values[bad.index] > 1e16, "{file} {key}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_version_of_npy_reads() {
+    for version in 1..=3 {
+        let array = npy::read_npy(&golden(&format!("version{version}.npy"))).unwrap();
+        assert_eq!(array.describe(), "(2, 3) float32");
+        assert_eq!(array.floats(), [0.0, 0.25, 0.5, 0.75, 1.0, 1.25]);
+    }
+}
+
+fn rows(features: &Features) -> Vec<f64> {
+    let dense = match features {
+        Features::Dense(x) => x.clone(),
+        Features::Sparse(x) => x.to_dense(),
+    };
+    dense.into_vec().into_iter().map(f64::from).collect()
+}
+
+fn flat(labels: &Labels) -> Vec<f64> {
+    match labels {
+        Labels::Classes { ids, .. } => ids.iter().map(|&v| v.into()).collect(),
+        Labels::Multi { values, .. } => values.iter().map(|&v| v.into()).collect(),
+    }
+}
+
+/// `A (1, 2, .., n)`: every edge and weight leaves its mark.
+fn probe(data: &Dataset, v: usize) -> f64 {
+    let one = |at: usize| data.graph.weights(v).map_or(1.0, |w| f64::from(w[at]));
+    data.graph.neighbours(v).iter().enumerate().map(|(at, &u)| one(at) * (f64::from(u) + 1.0)).sum()
+}
+
+fn assert_close(found: &[f64], expect: &[f64], tolerance: f64, what: &str) {
+    assert_eq!(found.len(), expect.len(), "{what}");
+    for (i, (a, b)) in found.iter().zip(expect).enumerate() {
+        assert!((a - b).abs() <= tolerance * b.abs(), "{what} {i}: {a} instead of {b}");
+    }
+}
+
+fn check(file: &str, split: usize, expect: &Value) {
+    let data = load_path(&golden(file), &LoadOptions { split, ..Default::default() });
+    let card = Card::of(&data);
+    for (name, found) in [
+        ("nodes", card.nodes),
+        ("edges", card.edges),
+        ("self_loops", card.self_loops),
+        ("duplicates", card.duplicates),
+        ("cols", card.features),
+    ] {
+        assert_eq!(found as u64, expect[name].as_u64().unwrap(), "{file} {name}");
+    }
+    assert_eq!(card.directed, expect["directed"].as_bool().unwrap(), "{file}");
+    let ax: Vec<f64> = (0..card.nodes).map(|v| probe(&data, v)).collect();
+    assert_close(&ax, &numbers(&expect["ax"]), 1e-6, file);
+    assert_close(&rows(&data.features), &numbers(&expect["x"]), 1e-6, file);
+    assert_eq!(flat(&data.labels), numbers(&expect["y"]), "{file}");
+    let parts = [("train", &data.split.train), ("val", &data.split.val), ("test", &data.split.test)];
+    for (name, ids) in parts {
+        assert_eq!(
+            ids.iter().map(|&i| f64::from(i)).collect::<Vec<_>>(),
+            numbers(&expect[name]),
+            "{file} {name}"
+        );
+    }
+}
+
+#[test]
+fn datasets_read_as_in_numpy_and_scipy() {
+    let expected = expected();
+    for (file, split) in
+        [("dense.npz", 0), ("odd_types.npz", 0), ("sparse_multi.npz", 0), ("masks_directed.npz", 1)]
+    {
+        check(file, split, &expected["datasets"][file]);
+    }
+}
+
+#[test]
+fn what_is_written_reads_back_equal_and_with_equal_bytes() {
+    let folder = common::folder("round-trip");
+    let keep = LoadOptions { split: 1, self_loops: SelfLoops::Keep, ..Default::default() };
+    let first = LoadOptions { split: 0, ..keep };
+    for (file, options) in
+        [("dense.npz", &first), ("sparse_multi.npz", &first), ("masks_directed.npz", &keep)]
+    {
+        let data = load_path(&golden(file), options);
+        let (one, two) = (folder.join(file), folder.join("again.npz"));
+        write_plain(&one, &data).unwrap();
+        let back = load_path(&one, &first);
+        assert_eq!(back.graph.columns(), data.graph.columns(), "{file}");
+        assert_eq!(back.graph.all_weights(), data.graph.all_weights(), "{file}");
+        assert_eq!(
+            (&back.features, &back.labels, &back.split),
+            (&data.features, &data.labels, &data.split),
+            "{file}"
+        );
+        write_plain(&two, &back).unwrap();
+        assert!(std::fs::read(&one).unwrap() == std::fs::read(&two).unwrap(), "{file}: bytes differ");
+    }
+}
+
+#[test]
+fn matrices_written_read_back_equal() {
+    let path = common::folder("npy").join("m.npy");
+    for m in
+        [iglu::Mat::from_rows(&[[1.5, -2.0, f32::NAN]]), iglu::Mat::zeros(0, 3), iglu::Mat::zeros(50_000, 2)]
+    {
+        write_npy(&path, &m).unwrap();
+        let back = npy::read_npy(&path).unwrap();
+        assert_eq!(back.shape(), [m.rows(), m.cols()]);
+        let bits = |v: &[f32]| v.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&back.floats()), bits(m.data()));
+    }
+}
+
+#[test]
+fn real_graphs_have_their_known_counts() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/npz");
+    if !folder.exists() {
+        eprintln!("skipped: no folder of real graphs beside the repository");
+        return;
+    }
+    let known = [
+        ("debian-sections", 63_436, 318_970, 128, 58, false),
+        ("coauthor-cs", 18_333, 81_894, 6_805, 15, true),
+        ("amazon-computers", 13_752, 245_861, 767, 10, false),
+    ];
+    for (name, nodes, edges, features, classes, sparse) in known {
+        let card = Card::of(&load_path(&folder.join(format!("{name}.npz")), &LoadOptions::default()));
+        let found =
+            (card.name.as_str(), card.nodes, card.edges, card.features, card.classes, card.sparse_features);
+        assert_eq!(found, (name, nodes, edges, features, classes, sparse));
+        assert_eq!(card.train + card.val + card.test, nodes, "{name}");
+    }
+}

@@ -1,0 +1,108 @@
+//! The caches of lazy training with their ages: `x[k]` is `X^k`, `z[k]` is `Z^k = A X^{k-1}`, `alpha[k]` is
+//! `dL/dX^k`, and nothing else. Index 0 stays empty: `X^0` and its aggregates are constants of the [`crate::side`].
+//!
+//! Stamps say what was made from what: a `Z^k` older than `X^{k-1}` is recomputed when somebody needs it, and
+//! never otherwise.
+
+use crate::Mat;
+use crate::network::Network;
+use crate::program::{Input, Program, Source};
+use crate::side::Side;
+
+/// Embeddings, aggregates and incomplete gradients of one side.
+#[derive(Debug, Default)]
+pub struct Caches {
+    /// `X^k`.
+    pub x: Vec<Mat>,
+    /// `Z^k`, one per aggregate.
+    pub z: Vec<Vec<Mat>>,
+    /// `alpha^k`.
+    pub alpha: Vec<Mat>,
+    /// Optimiser steps of layer k since `alpha[k]` was refreshed.
+    pub alpha_age: Vec<u64>,
+    x_made: Vec<u64>,
+    z_made: Vec<u64>,
+    trained: Vec<u64>,
+    clock: u64,
+}
+
+impl Caches {
+    /// Empty caches for layers 1..=depth.
+    pub fn new(depth: usize) -> Self {
+        let none = || (0..=depth).map(|_| Mat::default()).collect();
+        Self {
+            x: none(),
+            z: (0..=depth).map(|_| Vec::new()).collect(),
+            alpha: none(),
+            alpha_age: vec![0; depth + 1],
+            x_made: vec![0; depth + 1],
+            z_made: vec![0; depth + 1],
+            trained: vec![1; depth + 1],
+            clock: 1,
+        }
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    /// Layer k's parameters have changed.
+    pub fn mark_trained(&mut self, k: usize) {
+        self.trained[k] = self.tick();
+    }
+
+    /// `X^k` has been recomputed.
+    pub fn mark_refreshed(&mut self, k: usize) {
+        self.x_made[k] = self.tick();
+    }
+
+    /// Whether `X^k` is what layer k makes of the present `X^{k-1}`, and that of its input, down to the features.
+    pub fn fresh(&self, k: usize, network: &Network) -> bool {
+        if k == 0 {
+            return true;
+        }
+        let made = self.x_made[k];
+        let inputs = (0..k).filter(|&m| network.at(k).reads(m));
+        made > self.trained[k] && inputs.into_iter().all(|m| (m == 0 || made > self.x_made[m]) && self.fresh(m, network))
+    }
+
+    /// Whether `X^k` matches its layer and its present inputs, be those stale or not.
+    pub fn consistent(&self, k: usize, network: &Network) -> bool {
+        let made = self.x_made[k];
+        made > self.trained[k] && (1..k).filter(|&m| network.at(k).reads(m)).all(|m| made > self.x_made[m])
+    }
+
+    /// Makes `Z^k` match `X^{k-1}`.
+    pub fn ensure_z(&mut self, k: usize, network: &Network, side: &Side) {
+        let layer = network.at(k);
+        if k == 1 || layer.operator.is_none() || self.z_made[k] > self.x_made[k - 1] {
+            return;
+        }
+        if let Some(operator) = side.operator(layer) {
+            let x = &self.x[k - 1];
+            assert_eq!(x.rows(), side.nodes(), "X^{} has been computed", k - 1);
+            if self.z[k].is_empty() {
+                self.z[k].push(Mat::zeros(x.rows(), x.cols()));
+            }
+            operator.apply_to(x, &mut self.z[k][0]);
+        }
+        self.z_made[k] = self.tick();
+    }
+
+    /// What the inputs of a program hold.
+    pub fn inputs<'a>(&'a self, program: &'a Program, side: &'a Side) -> Vec<Input<'a>> {
+        let lookup = |source: Source| match source {
+            Source::Aggregate { layer: 1, hop } => side.hop(hop),
+            Source::Aggregate { layer, hop } => Input::Dense(&self.z[layer][hop]),
+            Source::Embedding(0) => side.features(),
+            Source::Embedding(m) => Input::Dense(&self.x[m]),
+        };
+        program.inputs().map(lookup).collect()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.x.iter().chain(self.z.iter().flatten()).chain(&self.alpha).map(Mat::bytes).sum()
+    }
+}

@@ -1,0 +1,556 @@
+//! The one configuration behind command line, files and Python. Plain data with defaults; reads nothing itself.
+//!
+//! A value written `"auto"` is decided from the data when training starts (see [`Auto`]) and by rules stated at
+//! each field; the resolved configuration is what a run records.
+
+use crate::graph::SelfLoops;
+use crate::kernels::rowwise::Activation;
+use crate::layers::{Combine, NormKind, NormOrder};
+use crate::metrics::Metric;
+use crate::operator::Norm;
+use crate::optim::Method;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// A value, or `"auto"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Auto<T> {
+    /// Decided from the data.
+    #[default]
+    Auto,
+    /// Decided by the user.
+    Set(T),
+}
+
+impl<T: Copy> Auto<T> {
+    /// The value set, or this one.
+    pub fn or(self, default: T) -> T {
+        match self {
+            Self::Auto => default,
+            Self::Set(v) => v,
+        }
+    }
+}
+
+impl<T: Serialize> Serialize for Auto<T> {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => s.serialize_str("auto"),
+            Self::Set(v) => v.serialize(s),
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Auto<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Either<T> {
+            Value(T),
+            Word(String),
+        }
+        match Either::deserialize(d)? {
+            Either::Value(v) => Ok(Self::Set(v)),
+            Either::Word(w) if w == "auto" => Ok(Self::Auto),
+            Either::Word(w) => Err(serde::de::Error::custom(format!("`{w}` is not a value of this key, nor `auto`"))),
+        }
+    }
+}
+
+/// The whole configuration of a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Root of all random numbers.
+    pub seed: u64,
+    /// Worker threads; 0: one per core.
+    pub threads: usize,
+    /// What the network looks like.
+    pub network: NetworkConfig,
+    /// In which order and how lazily it is trained.
+    pub train: TrainConfig,
+    /// How steps are made.
+    pub optim: OptimConfig,
+    /// What is minimised.
+    pub loss: LossConfig,
+    /// How the data is read.
+    pub data: DataConfig,
+    /// How the best model is chosen.
+    pub select: SelectConfig,
+}
+
+/// What the last layer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Head {
+    /// A linear classifier on top of the graph layers.
+    #[default]
+    Linear,
+    /// The last graph layer gives the classes.
+    Conv,
+}
+
+/// What the network looks like.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NetworkConfig {
+    /// Architecture of the graph layers: a name of [`crate::layers::ARCHITECTURES`].
+    pub layer: String,
+    /// Number of graph layers.
+    pub layers: usize,
+    /// Width of a hidden layer (of each branch, where branches are concatenated).
+    pub hidden: usize,
+    /// Linear classifier, or the last graph layer.
+    pub head: Head,
+    /// Activation of hidden layers.
+    pub activation: Activation,
+    /// Normalisation of hidden layers.
+    pub norm: NormKind,
+    /// Norm before or after the activation; auto: as the architecture has it.
+    pub norm_order: Auto<NormOrder>,
+    /// Added to variances before the square root.
+    pub norm_eps: f64,
+    /// Share of a layer's inputs dropped, in passes that drop.
+    pub dropout: f64,
+    /// Share of the classifier's inputs dropped; auto: as `dropout`.
+    pub head_dropout: Auto<f64>,
+    /// Learned offsets.
+    pub bias: bool,
+    /// Adds a layer's input to its output.
+    pub residual: bool,
+    /// Concatenate or sum what a layer has of itself and its neighbours; auto: as the architecture has it.
+    pub combine: Auto<Combine>,
+    /// L2-normalise the rows of the last hidden layer.
+    pub l2: bool,
+    /// Normalisation of the adjacency; auto: as the architecture has it.
+    pub operator: Auto<Norm>,
+    /// Aggregates `A X^0, .., A^hops X^0` that the first layer takes.
+    pub hops: usize,
+    /// Skip connections, `"k->m"`: `X^k` is added to `X^m`.
+    pub skips: Vec<String>,
+    /// Settings of single layers.
+    pub each: Vec<LayerOverride>,
+}
+
+impl Default for NetworkConfig {
+    fn default() -> Self {
+        Self {
+            layer: "sage".into(),
+            layers: 2,
+            hidden: 256,
+            head: Head::Linear,
+            activation: Activation::Relu,
+            norm: NormKind::Layer,
+            norm_order: Auto::Auto,
+            norm_eps: 1e-5,
+            dropout: 0.5,
+            head_dropout: Auto::Auto,
+            bias: true,
+            residual: false,
+            combine: Auto::Auto,
+            l2: false,
+            operator: Auto::Auto,
+            hops: 2,
+            skips: Vec::new(),
+            each: Vec::new(),
+        }
+    }
+}
+
+/// Settings of layer `k` that differ from the others'.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LayerOverride {
+    /// The layer, from 1.
+    pub k: usize,
+    /// Architecture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer: Option<String>,
+    /// Width.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<usize>,
+    /// Activation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activation: Option<Activation>,
+    /// Normalisation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub norm: Option<NormKind>,
+    /// Dropout of the inputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropout: Option<f64>,
+    /// Learned offsets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bias: Option<bool>,
+    /// Adds the input to the output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub residual: Option<bool>,
+}
+
+/// In which order layers are trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Algorithm 2 as released: lower layers on stale gradients, top layer and classifier on the fresh loss.
+    #[default]
+    Inverted,
+    /// Algorithm 2 as printed: every layer and the classifier on stale gradients.
+    InvertedPrinted,
+    /// Algorithm 1: from the classifier down, embeddings stale.
+    Backprop,
+    /// Ordinary back-propagation over the whole graph.
+    Exact,
+}
+
+/// What training sees of the graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Setting {
+    /// The whole graph; loss on training nodes.
+    #[default]
+    Transductive,
+    /// The subgraph of the training nodes.
+    Inductive,
+}
+
+/// Rows of a mini-batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Batch {
+    /// An eighth of the rows of a pass, between 32 and 1024.
+    #[default]
+    Auto,
+    /// All rows.
+    Full,
+    /// This many.
+    Size(usize),
+}
+
+impl Serialize for Batch {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => s.serialize_str("auto"),
+            Self::Full => s.serialize_str("full"),
+            Self::Size(n) => s.serialize_u64(*n as u64),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Batch {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Either {
+            Size(usize),
+            Word(String),
+        }
+        match Either::deserialize(d)? {
+            Either::Size(n) => Ok(Self::Size(n)),
+            Either::Word(w) if w == "auto" => Ok(Self::Auto),
+            Either::Word(w) if w == "full" => Ok(Self::Full),
+            Either::Word(w) => Err(serde::de::Error::custom(format!("batch `{w}`: expected a number, `auto` or `full`"))),
+        }
+    }
+}
+
+/// Whether batches are drawn anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Batches {
+    /// A fresh shuffle each pass.
+    #[default]
+    Fresh,
+    /// Cut once; only their order changes.
+    Fixed,
+}
+
+/// How the gradient of a mini-batch S is scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GradientScale {
+    /// `rows of the pass / |S|` times the sum over S: an unbiased estimate of the mean loss's gradient.
+    #[default]
+    Unbiased,
+    /// As the released scripts: lazy layers sum mean-scaled alphas over S, the tail sums the loss over S.
+    Released,
+}
+
+/// Proximal term of lazy layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Proximal {
+    /// None.
+    Off,
+    /// `lambda` as given.
+    Fixed,
+    /// `lambda` follows the gain ratio.
+    #[default]
+    Controlled,
+}
+
+/// How parameters start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// Glorot.
+    Random,
+    /// The network without its graph, trained on the training rows for a few epochs.
+    #[default]
+    Mlp,
+    /// `mlp` with its epochs and dropout chosen on validation.
+    Auto,
+}
+
+/// In which order and how lazily a network is trained.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainConfig {
+    /// Order of steps.
+    pub order: Order,
+    /// Whole graph or subgraph of the training nodes.
+    pub setting: Setting,
+    /// Epochs (refreshes at frequency 1); auto: 10, 25 for many labels, 200 for `exact`.
+    pub epochs: Auto<usize>,
+    /// Rows of a mini-batch.
+    pub batch: Batch,
+    /// Fresh or fixed batches.
+    pub batches: Batches,
+    /// Refreshes of the stale side per epoch.
+    pub frequency: f64,
+    /// Passes over a layer's batches per visit; auto: 4 with a proximal term, else 1.
+    pub passes: Auto<usize>,
+    /// Scale of mini-batch gradients.
+    pub gradient: GradientScale,
+    /// Share of alpha's entries dropped in lazy passes (the released arXiv script).
+    pub alpha_dropout: f64,
+    /// Drop inputs of lazy layers too.
+    pub lazy_dropout: bool,
+    /// Proximal term of lazy layers.
+    pub proximal: Proximal,
+    /// Weight of the proximal term (its start, when controlled).
+    pub lambda: f64,
+    /// How parameters start.
+    pub start: Start,
+    /// Epochs of the start.
+    pub start_epochs: usize,
+    /// Dropout of the start.
+    pub start_dropout: f64,
+    /// Tail passes between the start and the first alpha.
+    pub start_tail: usize,
+    /// Exact epochs at the end.
+    pub polish: usize,
+    /// Measure the bias of stale gradients at each refresh (on a sample of rows).
+    pub telemetry: bool,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        Self {
+            order: Order::Inverted,
+            setting: Setting::Transductive,
+            epochs: Auto::Auto,
+            batch: Batch::Auto,
+            batches: Batches::Fresh,
+            frequency: 1.0,
+            passes: Auto::Auto,
+            gradient: GradientScale::Unbiased,
+            alpha_dropout: 0.0,
+            lazy_dropout: false,
+            proximal: Proximal::Controlled,
+            lambda: 0.3,
+            start: Start::Mlp,
+            start_epochs: 10,
+            start_dropout: 0.2,
+            start_tail: 4,
+            polish: 0,
+            telemetry: true,
+        }
+    }
+}
+
+/// Names of the learning-rate schedules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScheduleKind {
+    /// The base rate throughout.
+    Constant,
+    /// `rates[i]` from epoch `milestones[i]` on.
+    Milestones,
+    /// Times `decay` every `decay_every` epochs.
+    Exponential,
+    /// Half a cosine from the base rate to `lr_floor` times it.
+    #[default]
+    Cosine,
+}
+
+/// How steps are made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OptimConfig {
+    /// Base learning rate.
+    pub lr: f64,
+    /// Adam (PyTorch's form), TensorFlow's Adam, or SGD.
+    pub method: Method,
+    /// Decay of the first moment.
+    pub beta1: f64,
+    /// Decay of the second moment.
+    pub beta2: f64,
+    /// Added to the root of the second moment.
+    pub eps: f64,
+    /// Momentum of SGD.
+    pub momentum: f64,
+    /// Decoupled weight decay of weight matrices.
+    pub weight_decay: f64,
+    /// Largest norm of a gradient; 0: any.
+    pub clip: f64,
+    /// Learning-rate schedule.
+    pub schedule: ScheduleKind,
+    /// Epochs (from 0) at which the rate changes.
+    pub milestones: Vec<usize>,
+    /// The rates from then on.
+    pub rates: Vec<f64>,
+    /// Factor of the exponential schedule.
+    pub decay: f64,
+    /// Its interval in epochs.
+    pub decay_every: usize,
+    /// Where the cosine ends, as a share of the base rate.
+    pub lr_floor: f64,
+}
+
+impl Default for OptimConfig {
+    fn default() -> Self {
+        Self {
+            lr: 0.01,
+            method: Method::Adam,
+            beta1: 0.9,
+            beta2: 0.999,
+            eps: 1e-8,
+            momentum: 0.0,
+            weight_decay: 0.0,
+            clip: 0.0,
+            schedule: ScheduleKind::Cosine,
+            milestones: Vec::new(),
+            rates: Vec::new(),
+            decay: 0.9,
+            decay_every: 1,
+            lr_floor: 0.0,
+        }
+    }
+}
+
+/// What is minimised.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LossConfig {
+    /// Weight of each class; empty: all 1.
+    pub class_weights: Vec<f64>,
+    /// Weights inversely proportional to class sizes instead.
+    pub balanced: bool,
+    /// Share of the target spread over all classes.
+    pub smoothing: f64,
+}
+
+/// How features are scaled before training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scaling {
+    /// As they are.
+    Raw,
+    /// Columns to mean 0 and deviation 1 over the training nodes.
+    Standard,
+    /// Rows divided by their absolute sum.
+    Row,
+}
+
+/// How the data is read.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DataConfig {
+    /// Which of several splits of a file.
+    pub split: usize,
+    /// Edges `(v, v)`.
+    pub self_loops: SelfLoops,
+    /// Scaling of features; auto: standard for dense, row for sparse ones.
+    pub features: Auto<Scaling>,
+}
+
+/// How the best model is chosen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SelectConfig {
+    /// Score; auto: accuracy, or micro-F1 for many labels.
+    pub metric: Auto<Metric>,
+    /// Epochs between evaluations.
+    pub eval_every: usize,
+    /// Evaluations without a better validation score before stopping; 0: never stop early.
+    pub patience: usize,
+}
+
+impl Default for SelectConfig {
+    fn default() -> Self {
+        Self { metric: Auto::Auto, eval_every: 1, patience: 0 }
+    }
+}
+
+impl Config {
+    /// Refuses values that cannot work, naming the key, the value and what is possible.
+    pub fn validate(&self) -> Result<()> {
+        let n = &self.network;
+        count("network.layers", n.layers, 1..=256)?;
+        count("network.hidden", n.hidden, 1..=65_536)?;
+        count("network.hops", n.hops, 1..=16)?;
+        share("network.dropout", n.dropout)?;
+        share("network.head_dropout", n.head_dropout.or(0.0))?;
+        positive("network.norm_eps", n.norm_eps)?;
+        let t = &self.train;
+        count("train.epochs", t.epochs.or(1), 1..=1_000_000)?;
+        count("train.passes", t.passes.or(1), 1..=1000)?;
+        if let Batch::Size(size) = t.batch {
+            count("train.batch", size, 1..=usize::MAX)?;
+        }
+        positive("train.frequency", t.frequency)?;
+        positive("train.lambda", t.lambda)?;
+        share("train.alpha_dropout", t.alpha_dropout)?;
+        share("train.start_dropout", t.start_dropout)?;
+        positive("optim.lr", self.optim.lr)?;
+        positive("optim.eps", self.optim.eps)?;
+        positive("optim.decay", self.optim.decay)?;
+        count("optim.decay_every", self.optim.decay_every, 1..=usize::MAX)?;
+        for (key, v) in [("optim.beta1", self.optim.beta1), ("optim.beta2", self.optim.beta2), ("optim.momentum", self.optim.momentum)] {
+            share(key, v)?;
+        }
+        for (key, v) in [("optim.weight_decay", self.optim.weight_decay), ("optim.clip", self.optim.clip), ("optim.lr_floor", self.optim.lr_floor)] {
+            if !v.is_finite() || v < 0.0 {
+                return Err(Error::usage(key, format!("{v}; expected a number of at least 0"), ""));
+            }
+        }
+        share("loss.smoothing", self.loss.smoothing)?;
+        count("select.eval_every", self.select.eval_every, 1..=usize::MAX)?;
+        count("threads", self.threads, 0..=1024)?;
+        if self.optim.milestones.len() != self.optim.rates.len() {
+            let found = format!("{} milestones, {} rates", self.optim.milestones.len(), self.optim.rates.len());
+            return Err(Error::usage("optim.milestones", found, "give one rate for each milestone"));
+        }
+        Ok(())
+    }
+}
+
+fn count(key: &str, value: usize, range: std::ops::RangeInclusive<usize>) -> Result<()> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let expected = if *range.end() == usize::MAX { format!("at least {}", range.start()) } else { format!("{} to {}", range.start(), range.end()) };
+    Err(Error::usage(key, format!("{value}; expected {expected}"), ""))
+}
+
+fn positive(key: &str, value: f64) -> Result<()> {
+    if value.is_finite() && value > 0.0 {
+        return Ok(());
+    }
+    Err(Error::usage(key, format!("{value}; expected a number above 0"), ""))
+}
+
+fn share(key: &str, value: f64) -> Result<()> {
+    if (0.0..1.0).contains(&value) {
+        return Ok(());
+    }
+    Err(Error::usage(key, format!("{value}; expected 0 or more and less than 1"), ""))
+}

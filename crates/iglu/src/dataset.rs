@@ -1,0 +1,134 @@
+//! A node classification problem in memory: graph, features, labels, split. Knows no files and no networks.
+
+use crate::{Error, Features, Graph, Result};
+
+/// What is to be predicted for each node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Labels {
+    /// One class per node; -1 where it is unknown.
+    Classes {
+        /// Class of each node, -1 = unlabelled.
+        ids: Vec<i32>,
+        /// Number of classes.
+        classes: usize,
+    },
+    /// Any number of labels per node, row-major nodes x classes: 1 yes, 0 no, -1 unknown.
+    Multi {
+        /// The matrix.
+        values: Vec<i8>,
+        /// Number of labels.
+        classes: usize,
+    },
+}
+
+impl Labels {
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Classes { ids, .. } => ids.len(),
+            Self::Multi { values, classes } => values.len() / (*classes).max(1),
+        }
+    }
+
+    /// No node at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of classes (outputs of the network).
+    pub fn classes(&self) -> usize {
+        match self {
+            Self::Classes { classes, .. } | Self::Multi { classes, .. } => *classes,
+        }
+    }
+
+    /// Whether anything is known about node `i`.
+    pub fn known(&self, i: usize) -> bool {
+        match self {
+            Self::Classes { ids, .. } => ids[i] >= 0,
+            Self::Multi { values, classes } => values[i * classes..(i + 1) * classes].iter().any(|&v| v >= 0),
+        }
+    }
+
+    /// The nodes named, in that order.
+    #[must_use]
+    pub fn select(&self, rows: &[u32]) -> Self {
+        match self {
+            Self::Classes { ids, classes } => {
+                Self::Classes { ids: rows.iter().map(|&r| ids[r as usize]).collect(), classes: *classes }
+            }
+            Self::Multi { values, classes } => {
+                let row = |&r: &u32| &values[r as usize * classes..(r as usize + 1) * classes];
+                Self::Multi { values: rows.iter().flat_map(row).copied().collect(), classes: *classes }
+            }
+        }
+    }
+}
+
+/// Node ids for training, model selection and the final score.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Split {
+    /// Nodes whose labels are learned from.
+    pub train: Vec<u32>,
+    /// Nodes the model is chosen on.
+    pub val: Vec<u32>,
+    /// Nodes the final score is reported on.
+    pub test: Vec<u32>,
+}
+
+/// A node classification problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dataset {
+    /// Short name for people.
+    pub name: String,
+    /// Who is connected to whom.
+    pub graph: Graph,
+    /// One row per node.
+    pub features: Features,
+    /// What is known of each node.
+    pub labels: Labels,
+    /// Which nodes are used for what.
+    pub split: Split,
+}
+
+impl Dataset {
+    /// Checks that the parts fit together: equal numbers of nodes, splits in range, disjoint, labelled, not empty.
+    pub fn validate(&self) -> Result<()> {
+        let n = self.graph.nodes();
+        let same = |name: &str, rows: usize| {
+            let found = format!("{rows} rows, but the graph has {n} nodes");
+            if rows == n { Ok(()) } else { Err(Error::data(name, found, "give every node one row")) }
+        };
+        same("x", self.features.rows())?;
+        same("y", self.labels.len())?;
+        if self.features.cols() == 0 {
+            return Err(Error::data("x", "0 columns", "give every node at least one feature"));
+        }
+        self.validate_split(n)
+    }
+
+    fn validate_split(&self, n: usize) -> Result<()> {
+        let mut owner: Vec<Option<&str>> = vec![None; n];
+        for (name, ids) in [("train", &self.split.train), ("val", &self.split.val), ("test", &self.split.test)] {
+            for (place, &id) in ids.iter().enumerate() {
+                let at = format!("{name}: entry {place}");
+                let Some(slot) = owner.get_mut(id as usize) else {
+                    let found = format!("node {id}, but there are {n} nodes (0..{})", n.saturating_sub(1));
+                    return Err(Error::data(at, found, "indices start at 0 and end below the number of nodes"));
+                };
+                if let Some(other) = slot.replace(name) {
+                    let found = format!("node {id} is already in {other}");
+                    return Err(Error::data(at, found, "each node belongs to one split, once"));
+                }
+                if name == "train" && !self.labels.known(id as usize) {
+                    let found = format!("training node {id} has no label");
+                    return Err(Error::data(at, found, "remove it from train or give it a label"));
+                }
+            }
+        }
+        if self.split.train.is_empty() {
+            return Err(Error::data("train", "no training node", "list at least one labelled node under `train`"));
+        }
+        Ok(())
+    }
+}

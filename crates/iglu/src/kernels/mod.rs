@@ -1,0 +1,128 @@
+//! The arithmetic that takes the time: GEMM, SpMM, row-wise functions. The only place of the core with `unsafe`.
+//!
+//! Kernels are plain Rust compiled three times (AVX-512, AVX2 + FMA, portable) and chosen at run time. Sums run
+//! over a fixed number of lanes, so all instruction sets with FMA give the same bytes. `reference` holds the
+//! plain twins that the tests compare with. Kernels know nothing of layers, caches or threads' work, except
+//! [`spmm`], which spreads rows over the pool.
+
+pub mod gemm;
+#[cfg(test)]
+pub mod reference;
+pub mod rowwise;
+pub mod sparse;
+pub mod spmm;
+pub mod vecmath;
+
+use crate::Real;
+
+/// Declares a kernel once and compiles it for each instruction set; inside the body `FMA` tells whether fused
+/// multiply-add is native.
+macro_rules! simd_fn {
+    ($(#[$meta:meta])* pub fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
+        $(#[$meta])*
+        pub fn $name($($arg: $ty),*) $(-> $ret)? {
+            #[inline(always)]
+            fn body<const FMA: bool>($($arg: $ty),*) $(-> $ret)? $body
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+            fn v4($($arg: $ty),*) $(-> $ret)? { body::<true>($($arg),*) }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn v3($($arg: $ty),*) $(-> $ret)? { body::<true>($($arg),*) }
+            match $crate::kernels::isa() {
+                // SAFETY: `isa` returns these only after the processor has reported the features.
+                #[cfg(target_arch = "x86_64")]
+                #[expect(unsafe_code, reason = "run-time detected instruction set")]
+                $crate::kernels::Isa::Avx512 => unsafe { v4($($arg),*) },
+                // SAFETY: as above.
+                #[cfg(target_arch = "x86_64")]
+                #[expect(unsafe_code, reason = "run-time detected instruction set")]
+                $crate::kernels::Isa::Avx2 => unsafe { v3($($arg),*) },
+                _ => body::<{ cfg!(target_arch = "aarch64") }>($($arg),*),
+            }
+        }
+    };
+}
+pub(crate) use simd_fn;
+
+/// Instruction sets the kernels are compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Isa {
+    /// 512-bit vectors.
+    Avx512,
+    /// 256-bit vectors with fused multiply-add.
+    Avx2,
+    /// Whatever every processor of the target has.
+    Portable,
+}
+
+/// The instruction set that runs here.
+pub fn isa() -> Isa {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let wide = is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512bw");
+        if wide && is_x86_feature_detected!("avx512f") {
+            return Isa::Avx512;
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            return Isa::Avx2;
+        }
+    }
+    Isa::Portable
+}
+
+/// Some rows of a row-major array, each `cols` long and `stride` apart.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    /// First value of the first row onwards.
+    pub data: &'a [Real],
+    /// Number of rows.
+    pub rows: usize,
+    /// Values per row.
+    pub cols: usize,
+    /// Distance between rows.
+    pub stride: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// Rows that follow each other without gap.
+    pub fn dense(data: &'a [Real], rows: usize, cols: usize) -> Self {
+        assert!(data.len() >= rows * cols, "{rows} x {cols} rows need more than {} values", data.len());
+        Self { data, rows, cols, stride: cols }
+    }
+
+    /// Row `i`.
+    #[inline(always)]
+    pub fn row(&self, i: usize) -> &'a [Real] {
+        &self.data[i * self.stride..i * self.stride + self.cols]
+    }
+}
+
+/// Writable [`Rows`].
+pub struct RowsMut<'a> {
+    /// First value of the first row onwards.
+    pub data: &'a mut [Real],
+    /// Number of rows.
+    pub rows: usize,
+    /// Values per row.
+    pub cols: usize,
+    /// Distance between rows.
+    pub stride: usize,
+}
+
+impl<'a> RowsMut<'a> {
+    /// Rows that follow each other without gap.
+    pub fn dense(data: &'a mut [Real], rows: usize, cols: usize) -> Self {
+        assert!(data.len() >= rows * cols, "{rows} x {cols} rows need more than {} values", data.len());
+        Self { data, rows, cols, stride: cols }
+    }
+
+    /// Row `i`.
+    #[inline(always)]
+    pub fn row(&mut self, i: usize) -> &mut [Real] {
+        &mut self.data[i * self.stride..i * self.stride + self.cols]
+    }
+}

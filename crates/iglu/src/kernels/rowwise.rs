@@ -1,0 +1,400 @@
+//! Row-wise functions and their vector-Jacobian products: bias, activations, norms, dropout.
+//!
+//! Letters: `x` input, `y` output, `d` a gradient that is changed in place or added to. Each pair states its
+//! derivative. Rows are independent except in the `batch_norm_*` functions, which take the statistics as given.
+
+use super::vecmath::{self, madd};
+use super::{Rows, RowsMut, simd_fn};
+use crate::Real;
+
+/// Number of partial sums of a row reduction: fixed, so that every instruction set adds in the same order.
+const LANES: usize = 16;
+
+/// `sum_j f(a_j, b_j)` over fixed lanes.
+#[inline(always)]
+fn reduce(a: &[Real], b: &[Real], f: impl Fn(Real, Real, Real) -> Real) -> Real {
+    let mut sum = [0.0 as Real; LANES];
+    let (ac, bc) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let (ar, br) = (ac.remainder(), bc.remainder());
+    for (x, y) in ac.zip(bc) {
+        for j in 0..LANES {
+            sum[j] = f(sum[j], x[j], y[j]);
+        }
+    }
+    for (j, (x, y)) in ar.iter().zip(br).enumerate() {
+        sum[j] = f(sum[j], *x, *y);
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for j in 0..width {
+            sum[j] += sum[j + width];
+        }
+        width /= 2;
+    }
+    sum[0]
+}
+
+#[inline(always)]
+fn dot<const FMA: bool>(a: &[Real], b: &[Real]) -> Real {
+    reduce(a, b, |s, x, y| madd::<FMA>(x, y, s))
+}
+
+/// A smooth or piecewise linear function applied to every value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Activation {
+    /// `max(x, 0)`.
+    #[default]
+    Relu,
+    /// `x Phi(x)` with the exact error function.
+    Gelu,
+    /// `x` above 0, `exp(x) - 1` below.
+    Elu,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// `x`.
+    None,
+}
+
+simd_fn! {
+    /// `x += b` on every row.
+    pub fn add_bias(x: &mut RowsMut<'_>, b: &[Real]) {
+        for i in 0..x.rows {
+            for (v, b) in x.row(i).iter_mut().zip(b) {
+                *v += b;
+            }
+        }
+    }
+}
+
+simd_fn! {
+    /// Adds every row of `d` to `sum` (the gradient of a bias).
+    pub fn add_column_sums(d: Rows<'_>, sum: &mut [Real]) {
+        for i in 0..d.rows {
+            for (s, v) in sum.iter_mut().zip(d.row(i)) {
+                *s += v;
+            }
+        }
+    }
+}
+
+simd_fn! {
+    /// `y += x`.
+    pub fn add_rows(x: Rows<'_>, y: &mut RowsMut<'_>) {
+        for i in 0..x.rows {
+            for (v, u) in y.row(i).iter_mut().zip(x.row(i)) {
+                *v += u;
+            }
+        }
+    }
+}
+
+simd_fn! {
+    /// `y += c x`.
+    pub fn add_scaled_rows(c: Real, x: Rows<'_>, y: &mut RowsMut<'_>) {
+        for i in 0..x.rows {
+            for (v, u) in y.row(i).iter_mut().zip(x.row(i)) {
+                *v = madd::<FMA>(c, *u, *v);
+            }
+        }
+    }
+}
+
+simd_fn! {
+    /// `sum_ij a_ij b_ij`, row by row in double precision.
+    pub fn inner(a: Rows<'_>, b: Rows<'_>) -> f64 {
+        (0..a.rows).map(|i| dot::<FMA>(a.row(i), b.row(i)) as f64).sum()
+    }
+}
+
+simd_fn! {
+    /// `<a, new - old>` of one row.
+    pub fn inner_change(a: &[Real], old: &[Real], new: &[Real]) -> f64 {
+        (dot::<FMA>(a, new) - dot::<FMA>(a, old)) as f64
+    }
+}
+
+simd_fn! {
+    /// Applies an activation in place.
+    pub fn activate(kind: Activation, x: &mut RowsMut<'_>) {
+        for i in 0..x.rows {
+            let row = x.row(i);
+            match kind {
+                Activation::Relu => row.iter_mut().for_each(|v| *v = if *v > 0.0 { *v } else { 0.0 }),
+                Activation::Gelu => row.iter_mut().for_each(|v| *v = vecmath::gelu::<FMA>(*v)),
+                Activation::Elu => row.iter_mut().for_each(|v| *v = vecmath::elu::<FMA>(*v)),
+                Activation::Tanh => row.iter_mut().for_each(|v| *v = vecmath::tanh::<FMA>(*v)),
+                Activation::None => {}
+            }
+        }
+    }
+}
+
+simd_fn! {
+    /// `d *= f'(.)`, from the output `y` (ReLU, ELU, tanh) or the input (GELU).
+    pub fn activate_back(kind: Activation, seen: Rows<'_>, d: &mut RowsMut<'_>) {
+        for i in 0..seen.rows {
+            let pairs = d.row(i).iter_mut().zip(seen.row(i));
+            match kind {
+                Activation::Relu => pairs.for_each(|(d, y)| *d = if *y > 0.0 { *d } else { 0.0 }),
+                Activation::Gelu => pairs.for_each(|(d, x)| *d *= vecmath::gelu_grad::<FMA>(*x)),
+                Activation::Elu => pairs.for_each(|(d, y)| *d = if *y > 0.0 { *d } else { *d * (*y + 1.0) }),
+                Activation::Tanh => pairs.for_each(|(d, y)| *d *= 1.0 - *y * *y),
+                Activation::None => {}
+            }
+        }
+    }
+}
+
+/// Scale and offset of a norm, one value per column.
+#[derive(Clone, Copy)]
+pub struct Affine<'a> {
+    /// Factor.
+    pub scale: &'a [Real],
+    /// Summand.
+    pub offset: &'a [Real],
+}
+
+/// Gradient accumulators of an [`Affine`].
+pub struct AffineGrad<'a> {
+    /// Gradient of the factor.
+    pub scale: &'a mut [Real],
+    /// Gradient of the summand.
+    pub offset: &'a mut [Real],
+}
+
+simd_fn! {
+    /// `y = (x - mean) / sqrt(var + eps) * scale + offset`, mean and population variance of each row; keeps
+    /// (mean, 1 / sqrt(var + eps)) in `stats`.
+    pub fn layer_norm(x: Rows<'_>, affine: Affine<'_>, eps: Real, y: &mut RowsMut<'_>, stats: &mut [[Real; 2]]) {
+        let n = x.cols as Real;
+        for i in 0..x.rows {
+            let row = x.row(i);
+            let mean = reduce(row, row, |s, v, _| s + v) / n;
+            let var = reduce(row, row, |s, v, _| madd::<FMA>(v - mean, v - mean, s)) / n;
+            let rstd = 1.0 / (var + eps).sqrt();
+            stats[i] = [mean, rstd];
+            let out = y.row(i);
+            for j in 0..row.len() {
+                out[j] = madd::<FMA>((row[j] - mean) * rstd, affine.scale[j], affine.offset[j]);
+            }
+        }
+    }
+}
+
+simd_fn! {
+    /// Gradient of [`layer_norm`]: adds to `grad`, and turns `dy` into `dx`:
+    /// `dx = rstd (g - mean(g) - xhat mean(g xhat))` with `g = dy * scale`.
+    pub fn layer_norm_back(x: Rows<'_>, stats: &[[Real; 2]], scale: &[Real], d: &mut RowsMut<'_>, grad: Option<AffineGrad<'_>>) {
+        let n = x.cols as Real;
+        let mut grad = grad;
+        for i in 0..x.rows {
+            let (row, [mean, rstd]) = (x.row(i), stats[i]);
+            let d = d.row(i);
+            if let Some(grad) = &mut grad {
+                for j in 0..row.len() {
+                    grad.scale[j] = madd::<FMA>(d[j], (row[j] - mean) * rstd, grad.scale[j]);
+                    grad.offset[j] += d[j];
+                }
+            }
+            for j in 0..row.len() {
+                d[j] *= scale[j];
+            }
+            let mean_g = reduce(d, d, |s, g, _| s + g) / n;
+            let mean_gx = reduce(d, row, |s, g, v| madd::<FMA>(g, (v - mean) * rstd, s)) / n;
+            for j in 0..row.len() {
+                d[j] = rstd * (d[j] - mean_g - (row[j] - mean) * rstd * mean_gx);
+            }
+        }
+    }
+}
+
+/// Mean and reciprocal deviation of every column of a batch.
+#[derive(Clone, Copy)]
+pub struct ColumnStats<'a> {
+    /// Mean.
+    pub mean: &'a [Real],
+    /// `1 / sqrt(var + eps)`.
+    pub rstd: &'a [Real],
+}
+
+/// Column sums and sums of squares around `around`, in double precision, added to `sums` (two per column).
+pub fn add_column_moments(x: Rows<'_>, around: &[Real], sums: &mut [[f64; 2]]) {
+    for i in 0..x.rows {
+        for ((s, v), c) in sums.iter_mut().zip(x.row(i)).zip(around) {
+            let v = f64::from(*v - *c);
+            s[0] += v;
+            s[1] += v * v;
+        }
+    }
+}
+
+simd_fn! {
+    /// `y = (x - mean) rstd scale + offset` with statistics given per column.
+    pub fn batch_norm(x: Rows<'_>, stats: ColumnStats<'_>, affine: Affine<'_>, y: &mut RowsMut<'_>) {
+        for i in 0..x.rows {
+            let (row, out) = (x.row(i), y.row(i));
+            for j in 0..row.len() {
+                out[j] = madd::<FMA>((row[j] - stats.mean[j]) * stats.rstd[j], affine.scale[j], affine.offset[j]);
+            }
+        }
+    }
+}
+
+/// Adds `(sum dy, sum dy xhat)` per column: what the gradient through the batch statistics needs.
+pub fn add_batch_norm_sums(x: Rows<'_>, stats: ColumnStats<'_>, dy: Rows<'_>, sums: &mut [[f64; 2]]) {
+    for i in 0..x.rows {
+        let (row, d) = (x.row(i), dy.row(i));
+        for j in 0..row.len() {
+            sums[j][0] += f64::from(d[j]);
+            sums[j][1] += f64::from(d[j] * ((row[j] - stats.mean[j]) * stats.rstd[j]));
+        }
+    }
+}
+
+simd_fn! {
+    /// Gradient of [`batch_norm`] through its statistics; `means` holds `(mean dy, mean dy xhat)` over the batch
+    /// (zeros where the statistics are constants). Adds to `grad`, and turns `dy` into `dx`.
+    pub fn batch_norm_back(x: Rows<'_>, stats: ColumnStats<'_>, scale: &[Real], means: &[[Real; 2]], d: &mut RowsMut<'_>, grad: Option<AffineGrad<'_>>) {
+        let mut grad = grad;
+        for i in 0..x.rows {
+            let (row, d) = (x.row(i), d.row(i));
+            for j in 0..row.len() {
+                let xhat = (row[j] - stats.mean[j]) * stats.rstd[j];
+                if let Some(grad) = &mut grad {
+                    grad.scale[j] = madd::<FMA>(d[j], xhat, grad.scale[j]);
+                    grad.offset[j] += d[j];
+                }
+                d[j] = scale[j] * stats.rstd[j] * (d[j] - means[j][0] - xhat * means[j][1]);
+            }
+        }
+    }
+}
+
+/// Rows shorter than this are treated as zero by [`l2_normalise`] (TensorFlow's `l2_normalize`).
+const L2_FLOOR: Real = 1e-12;
+
+simd_fn! {
+    /// `x /= max(|x|, 1e-6)` row by row; keeps the reciprocal length.
+    pub fn l2_normalise(x: &mut RowsMut<'_>, stats: &mut [[Real; 2]]) {
+        for i in 0..x.rows {
+            let row = x.row(i);
+            let square = dot::<FMA>(row, row);
+            let r = 1.0 / square.max(L2_FLOOR).sqrt();
+            stats[i] = [r, if square > L2_FLOOR { 1.0 } else { 0.0 }];
+            row.iter_mut().for_each(|v| *v *= r);
+        }
+    }
+}
+
+simd_fn! {
+    /// Gradient of [`l2_normalise`] from its output `y`: `dx = r (dy - y (y . dy))`.
+    pub fn l2_normalise_back(y: Rows<'_>, stats: &[[Real; 2]], d: &mut RowsMut<'_>) {
+        for i in 0..y.rows {
+            let (row, d) = (y.row(i), d.row(i));
+            let [r, grows] = stats[i];
+            let along = dot::<FMA>(row, d) * grows;
+            for j in 0..row.len() {
+                d[j] = r * (d[j] - row[j] * along);
+            }
+        }
+    }
+}
+
+/// A dropout mask: entry (row, column) is kept if its hash is at least `threshold`, and then divided by `keep`.
+#[derive(Debug, Clone, Copy)]
+pub struct Mask {
+    /// Stream of this step and place.
+    pub key: u64,
+    /// Probability of dropping.
+    pub rate: f64,
+}
+
+/// Two rounds of a multiplicative 32-bit hash: enough for masks, and it vectorises.
+#[inline(always)]
+fn hash(key: u32, column: u32) -> u32 {
+    let mut h = key ^ column.wrapping_mul(0x9e37_79b9);
+    h = (h ^ (h >> 16)).wrapping_mul(0x21f0_aaad);
+    h = (h ^ (h >> 15)).wrapping_mul(0x735a_2d97);
+    h ^ (h >> 15)
+}
+
+impl Mask {
+    #[inline(always)]
+    fn row_key(self, row: u32) -> u32 {
+        let folded = (self.key ^ (self.key >> 32)) as u32;
+        hash(folded ^ (self.key >> 40) as u32, row)
+    }
+
+    #[inline(always)]
+    fn threshold(self) -> u32 {
+        (self.rate * f64::from(u32::MAX)) as u32
+    }
+
+    #[inline(always)]
+    fn factor(self, row_key: u32, column: u32) -> Real {
+        let kept = hash(row_key, column) >= self.threshold();
+        if kept { (1.0 / (1.0 - self.rate)) as Real } else { 0.0 }
+    }
+
+    /// Factor of one entry: 0 or `1 / (1 - rate)`.
+    pub fn at(self, row: u32, column: u32) -> Real {
+        self.factor(self.row_key(row), column)
+    }
+}
+
+simd_fn! {
+    /// Multiplies by the mask, `ids` naming the rows; the same call is its own gradient.
+    pub fn drop(mask: Mask, ids: &[u32], x: &mut RowsMut<'_>) {
+        for i in 0..x.rows {
+            let key = mask.row_key(ids[i]);
+            for (j, v) in x.row(i).iter_mut().enumerate() {
+                *v *= mask.factor(key, j as u32);
+            }
+        }
+    }
+}
+
+simd_fn! {
+    /// With `d` holding alpha: returns `<alpha, y> + (weight / 2) |y - c|^2` and sets
+    /// `d = scale (alpha + weight (y - c))`.
+    pub fn lazy_row(scale: Real, weight: Real, y: &[Real], c: &[Real], d: &mut [Real]) -> f64 {
+        let mut value = dot::<FMA>(d, y) as f64;
+        if weight > 0.0 {
+            value += 0.5 * weight as f64 * reduce(y, c, |s, y, c| madd::<FMA>(y - c, y - c, s)) as f64;
+        }
+        for j in 0..d.len() {
+            d[j] = scale * madd::<FMA>(weight, y[j] - c[j], d[j]);
+        }
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dropout_keeps_the_mean_and_depends_on_row_and_key() {
+        let ids: Vec<u32> = (0..500).collect();
+        let mut x = vec![1.0; 500 * 100];
+        drop(Mask { key: 9, rate: 0.3 }, &ids, &mut RowsMut::dense(&mut x, 500, 100));
+        let mean = x.iter().map(|v| f64::from(*v)).sum::<f64>() / x.len() as f64;
+        assert!((mean - 1.0).abs() < 0.02, "{mean}");
+        let kept = |i: usize| x[i * 100..(i + 1) * 100].iter().filter(|v| **v > 0.0).count();
+        assert!((0..500).all(|i| (40..100).contains(&kept(i))), "a row lost nearly everything");
+        assert_eq!(x[5 * 100 + 7], Mask { key: 9, rate: 0.3 }.at(5, 7));
+        let agree = (0..1000).filter(|&j| Mask { key: 10, rate: 0.5 }.at(1, j) == Mask { key: 11, rate: 0.5 }.at(1, j)).count();
+        assert!((400..600).contains(&agree), "two keys share their mask: {agree}");
+    }
+
+    #[test]
+    fn layer_norm_of_a_constant_row_is_its_offset() {
+        let x = [3.0; 20];
+        let (scale, offset) = ([2.0; 20], [0.5; 20]);
+        let mut y = [0.0; 20];
+        let affine = Affine { scale: &scale, offset: &offset };
+        layer_norm(Rows::dense(&x, 1, 20), affine, 1e-5, &mut RowsMut::dense(&mut y, 1, 20), &mut [[0.0; 2]]);
+        assert_eq!(y, [0.5; 20]);
+    }
+}

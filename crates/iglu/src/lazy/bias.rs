@@ -1,0 +1,87 @@
+//! Bias telemetry: at a refresh the true `alpha^k` is computed anyway; comparing the parameter gradients that the
+//! stale and the true one give is Theorem 2's bias, for two extra products on a sample of rows.
+
+use super::engine::Engine;
+use super::objective::Sampled;
+use crate::observe::LayerPoint;
+use crate::program::{Call, Dropping, Job, Lanes, Norms, RowSet};
+use crate::{Mat, Real};
+
+/// Rows on which bias is measured, at most.
+const BIAS_ROWS: usize = 4096;
+/// Rows on which dead units and rank are measured, at most.
+const RANK_ROWS: usize = 512;
+
+/// Stale rows of `alpha^k`, kept while it is refreshed.
+pub(super) struct StaleSample {
+    ids: Vec<u32>,
+    alpha: Mat,
+}
+
+/// Evenly spaced entries, at most `most`.
+fn spaced(rows: &[u32], most: usize) -> Vec<u32> {
+    let count = rows.len().min(most);
+    (0..count).map(|i| rows[i * rows.len() / count]).collect()
+}
+
+impl Engine<'_> {
+    /// Rows of `alpha^k` that training has used, to be compared with their successors.
+    pub(super) fn bias_sample(&self, k: usize) -> Option<StaleSample> {
+        let used = self.caches.alpha_age[k] > 0 && self.caches.alpha[k].rows() > 0;
+        (self.config.train.telemetry && used).then(|| {
+            let ids = spaced(&self.reach[k], BIAS_ROWS);
+            StaleSample { alpha: self.caches.alpha[k].select(&ids), ids }
+        })
+    }
+
+    pub(super) fn measure_bias(&mut self, k: usize, stale: &StaleSample) {
+        let fresh = self.caches.alpha[k].select(&stale.ids);
+        self.caches.ensure_z(k, &self.network, &self.side);
+        let old = self.sampled_gradient(k, stale, &stale.alpha);
+        let new = self.sampled_gradient(k, stale, &fresh);
+        let (bias, cosine) = compare(&old, &new);
+        let (dead, rank) = if self.caches.x[k].rows() > 0 { spread(&self.caches.x[k]) } else { (0, 0.0) };
+        self.layer_points.push(LayerPoint { k, age: self.caches.alpha_age[k], bias, cosine, dead, rank });
+    }
+
+    fn sampled_gradient(&self, k: usize, sample: &StaleSample, alpha: &Mat) -> Vec<Mat> {
+        let objective = Sampled { alpha, ids: &sample.ids };
+        let program = &self.programs[k];
+        let job = Job::new(program, self.caches.inputs(program, &self.side));
+        let params = self.network.at(k).param_refs();
+        let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
+        let mut lanes = Lanes::default();
+        job.gradient(&call, RowSet::List(&sample.ids), &objective, &mut lanes);
+        lanes.gradient().to_vec()
+    }
+}
+
+/// `|g~ - g| / |g|` and the cosine, `None` where a gradient vanishes.
+fn compare(stale: &[Mat], fresh: &[Mat]) -> (Option<f64>, Option<f64>) {
+    let pairs = || stale.iter().zip(fresh).flat_map(|(s, f)| s.data().iter().zip(f.data()));
+    let sum = |f: fn(f64, f64) -> f64| pairs().map(|(s, g)| f(f64::from(*s), f64::from(*g))).sum::<f64>();
+    let (difference, old, new) = (sum(|s, g| (s - g) * (s - g)), sum(|s, _| s * s), sum(|_, g| g * g));
+    let bias = (new > 0.0).then(|| (difference / new).sqrt());
+    let cosine = (new > 0.0 && old > 0.0).then(|| sum(|s, g| s * g) / (old * new).sqrt());
+    (bias, cosine)
+}
+
+/// Constant columns and participation rank `(tr C)^2 / tr C^2` of a sample of rows.
+fn spread(x: &Mat) -> (usize, f64) {
+    let all: Vec<u32> = (0..x.rows() as u32).collect();
+    let mut sample = x.select(&spaced(&all, RANK_ROWS));
+    let (n, d) = (sample.rows(), sample.cols());
+    let mut dead = 0;
+    for j in 0..d {
+        let mean = (0..n).map(|i| f64::from(sample.row(i)[j])).sum::<f64>() / n as f64;
+        let first = sample.row(0)[j];
+        dead += usize::from((0..n).all(|i| sample.row(i)[j] == first));
+        (0..n).for_each(|i| sample.row_mut(i)[j] -= mean as Real);
+    }
+    let mut gram = Mat::zeros(n, n);
+    let rows = crate::operator::rows_of(&sample);
+    crate::kernels::gemm::nt(rows, rows, crate::operator::rows_of_mut(&mut gram), crate::kernels::gemm::Into::Set);
+    let trace: f64 = (0..n).map(|i| f64::from(gram.row(i)[i])).sum();
+    let square: f64 = gram.data().iter().map(|v| f64::from(*v).powi(2)).sum();
+    (dead, if square > 0.0 { trace * trace / square } else { 0.0 })
+}

@@ -1,0 +1,307 @@
+//! The interpreter of plans: holds parameters, caches and optimisers, and carries out steps.
+
+use super::batches::BatchSource;
+use super::control::Control;
+use super::plan::{Plan, Step, refreshes};
+use crate::caches::Caches;
+use crate::config::{Config, Order, ScheduleKind};
+use crate::loss::TaskLoss;
+use crate::network::Network;
+use crate::observe::{LayerPoint, RefreshPoint, Stopwatch};
+use crate::optim::{OptimOptions, Optimiser, Progress, Schedule};
+use crate::program::{Call, Dropping, Job, Lanes, Norms, Program, RowSet};
+use crate::rng::Key;
+use crate::side::Side;
+use crate::{Error, Mat, Result};
+use std::sync::Arc;
+
+/// Where an epoch stands in the run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) epoch: usize,
+    pub(super) epochs: usize,
+    pub(super) part: usize,
+    pub(super) parts: usize,
+}
+
+/// Lazy training of one network on one side.
+pub struct Engine<'a> {
+    pub(super) config: Config,
+    pub(super) plan: Plan,
+    pub(super) side: Arc<Side>,
+    pub(super) loss: TaskLoss<'a>,
+    /// Training nodes.
+    pub(super) rows: Vec<u32>,
+    /// Nodes with a non-zero row of `alpha^k`, for every k.
+    pub(super) reach: Vec<Vec<u32>>,
+    pub(super) network: Network,
+    /// Copies of the layers' programs, so that parameters can change while a job holds a program.
+    pub(super) programs: Vec<Program>,
+    pub(super) tail: Option<Program>,
+    pub(super) caches: Caches,
+    pub(super) optimisers: Vec<Optimiser>,
+    pub(super) schedule: Schedule,
+    pub(super) batches: BatchSource,
+    pub(super) lanes: Lanes,
+    pub(super) key: Key,
+    pub(super) pass_clock: Vec<u64>,
+    pub(super) serial: usize,
+    pub(super) control: Control,
+    pub(super) telemetry: Vec<RefreshPoint>,
+    pub(super) layer_points: Vec<LayerPoint>,
+    pub(super) last_loss: f64,
+    /// Seconds spent in refreshes and in passes.
+    pub(super) seconds: [f64; 2],
+}
+
+impl<'a> Engine<'a> {
+    /// Takes a network to train; `rows` are the training nodes of `side`.
+    pub fn new(config: &Config, network: Network, side: Arc<Side>, loss: TaskLoss<'a>, rows: Vec<u32>) -> Self {
+        let depth = network.depth();
+        let plan = Plan::new(config.train.order, network.graph_layers(), depth);
+        let chained = config.train.order == Order::Exact || plan.tail > depth;
+        let tail = if config.train.order == Order::Exact {
+            Some(network.chain(network.graph_layers(), false))
+        } else {
+            (!chained).then(|| network.chain(plan.tail, false))
+        };
+        let programs = std::iter::once(Program::empty()).chain(network.layers().iter().map(|l| l.program.clone())).collect();
+        let mut engine = Self {
+            plan,
+            reach: reach(&network, &side, &rows),
+            caches: Caches::new(depth),
+            optimisers: Vec::new(),
+            schedule: schedule(config),
+            batches: config.train.batches.into(),
+            lanes: Lanes::default(),
+            key: Key::new(config.seed),
+            pass_clock: vec![0; depth + 2],
+            serial: 0,
+            control: Control::new(config),
+            telemetry: Vec::new(),
+            layer_points: Vec::new(),
+            last_loss: f64::NAN,
+            seconds: [0.0; 2],
+            config: config.clone(),
+            side,
+            loss,
+            rows,
+            network,
+            programs,
+            tail,
+        };
+        engine.optimisers = engine.fresh_optimisers();
+        engine
+    }
+
+    pub(super) fn fresh_optimisers(&self) -> Vec<Optimiser> {
+        let options = optim_options(&self.config);
+        let sizes = |k: usize| self.network.at(k).params.iter().map(|p| p.data().len()).collect::<Vec<_>>();
+        let of = |k: usize| Optimiser::new(options.clone(), &if k == 0 { Vec::new() } else { sizes(k) });
+        (0..=self.network.depth()).map(of).collect()
+    }
+
+    /// The first layer that is trained on the fresh loss in mini-batches.
+    pub(super) fn tail_from(&self) -> usize {
+        if self.config.train.order == Order::Exact { self.network.graph_layers() } else { self.plan.tail }
+    }
+
+    /// Replays batches of another program.
+    pub fn set_batches(&mut self, batches: BatchSource) {
+        self.batches = batches;
+    }
+
+    /// The network as it is now.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The network as it is now, writable.
+    pub fn network_mut(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
+    /// The caches as they are now.
+    pub fn caches(&self) -> &Caches {
+        &self.caches
+    }
+
+    /// Gives the network back.
+    pub fn into_network(self) -> Network {
+        self.network
+    }
+
+    /// What every refresh showed so far.
+    pub fn telemetry(&self) -> &[RefreshPoint] {
+        &self.telemetry
+    }
+
+    /// Seconds spent in refreshes and in training passes.
+    pub fn seconds(&self) -> [f64; 2] {
+        self.seconds
+    }
+
+    /// Warm start (where the configuration has one) and the initial steps of the plan; returns the start's loss.
+    pub fn begin(&mut self) -> Result<Option<f64>> {
+        let loss = self.warm_start()?;
+        let initial = self.plan.initial.clone();
+        let moment = Moment { epoch: 0, epochs: 1, part: 0, parts: 1 };
+        for step in initial {
+            self.step(step, moment)?;
+        }
+        if loss.is_some() {
+            self.first_tail()?;
+        }
+        Ok(loss)
+    }
+
+    /// Epoch `epoch` (from 0) of `epochs`; returns the training loss seen.
+    pub fn epoch(&mut self, epoch: usize, epochs: usize) -> Result<f64> {
+        let due = refreshes(self.config.train.frequency, epoch);
+        let parts = due.max(1);
+        for part in 0..parts {
+            let moment = Moment { epoch, epochs, part, parts };
+            if due > 0 {
+                self.refresh_due(moment)?;
+            }
+            for step in self.plan.every.clone() {
+                self.step(step, moment)?;
+            }
+        }
+        Ok(self.last_loss)
+    }
+
+    fn refresh_due(&mut self, moment: Moment) -> Result<()> {
+        self.layer_points.clear();
+        for step in self.plan.due.clone() {
+            self.step(step, moment)?;
+        }
+        if self.plan.due.is_empty() {
+            return Ok(());
+        }
+        self.layer_points.sort_by_key(|p| p.k);
+        self.telemetry.push(RefreshPoint {
+            epoch: moment.epoch + 1,
+            loss: self.control.loss_at_refresh.unwrap_or(self.last_loss),
+            rho: self.control.rho.take(),
+            lambda: self.control.lambda,
+            layers: self.layer_points.clone(),
+        });
+        Ok(())
+    }
+
+    fn step(&mut self, step: Step, moment: Moment) -> Result<()> {
+        let watch = Stopwatch::new();
+        let kind = match step {
+            Step::RefreshX(k) => {
+                self.refresh_x(k);
+                0
+            }
+            Step::RefreshAlpha(k) => {
+                self.refresh_alpha(k, moment)?;
+                0
+            }
+            Step::Train(k) => {
+                self.train(k, moment)?;
+                1
+            }
+            Step::TrainTail(k) => {
+                if self.config.train.order == Order::Exact {
+                    self.exact_step(moment)?;
+                } else {
+                    self.judge_visits();
+                    self.train_tail(k, moment)?;
+                }
+                1
+            }
+        };
+        self.seconds[kind] += watch.seconds();
+        Ok(())
+    }
+
+    /// Logits of all nodes of the training side from caches that are fresh, without touching them; `None` where
+    /// too little is fresh to be worth it.
+    pub fn logits(&mut self) -> Option<Mat> {
+        let from = self.tail_from();
+        let tail = self.tail.as_ref()?;
+        if from < 2 || !self.caches.fresh(from - 1, &self.network) {
+            return None;
+        }
+        self.caches.ensure_z(from, &self.network, &self.side);
+        let job = Job::new(tail, self.caches.inputs(tail, &self.side));
+        let (params, norms) = (self.network.params_from(from), self.network.norms_from(from));
+        let call = Call {
+            params: &params,
+            norms: Norms::Stored(&norms),
+            dropping: Dropping::Off,
+        };
+        let mut out = Mat::zeros(self.side.nodes(), tail.width());
+        job.forward(&call, RowSet::All(self.side.nodes()), &mut out);
+        Some(out)
+    }
+
+    /// Learning rate at share `within` of a visit.
+    pub(super) fn rate(&self, moment: Moment, within: f64) -> f64 {
+        let part = (moment.part as f64 + within) / moment.parts as f64;
+        let fraction = (moment.epoch as f64 + part) / moment.epochs as f64;
+        self.schedule.rate(self.config.optim.lr, Progress { epoch: moment.epoch, fraction })
+    }
+
+    pub(super) fn check_finite(value: f64, moment: Moment, layer: usize, what: &str) -> Result<()> {
+        if value.is_finite() {
+            return Ok(());
+        }
+        let place = format!("epoch {}, layer {layer}", moment.epoch + 1);
+        Err(Error::diverged(place, format!("{what} is {value}"), "lower optim.lr, or set train.proximal to controlled"))
+    }
+}
+
+pub(super) fn optim_options(config: &Config) -> OptimOptions {
+    let o = &config.optim;
+    OptimOptions {
+        method: o.method,
+        beta1: o.beta1,
+        beta2: o.beta2,
+        eps: o.eps,
+        momentum: o.momentum,
+        weight_decay: o.weight_decay,
+        clip: o.clip,
+    }
+}
+
+fn schedule(config: &Config) -> Schedule {
+    let o = &config.optim;
+    match o.schedule {
+        ScheduleKind::Constant => Schedule::Constant,
+        ScheduleKind::Milestones => Schedule::Milestones { at: o.milestones.clone(), values: o.rates.clone() },
+        ScheduleKind::Exponential => Schedule::Exponential { factor: o.decay, every: o.decay_every, from_zero: false },
+        ScheduleKind::Cosine => Schedule::Cosine { floor: o.lr_floor },
+    }
+}
+
+/// Nodes whose row of `alpha^k` can be non-zero: the training nodes for k = L, and downwards what the layers reach.
+fn reach(network: &Network, side: &Side, rows: &[u32]) -> Vec<Vec<u32>> {
+    let depth = network.depth();
+    let mut marks = vec![vec![false; side.nodes()]; depth + 1];
+    for &r in rows {
+        marks[depth][r as usize] = true;
+    }
+    for k in (1..depth).rev() {
+        for m in k + 1..=depth {
+            let layer = network.at(m);
+            if !layer.reads(k) {
+                continue;
+            }
+            let (low, high) = marks.split_at_mut(m);
+            let operator = if m == k + 1 { side.operator(layer) } else { None };
+            for v in (0..side.nodes()).filter(|&v| high[0][v]) {
+                low[k][v] = true;
+                for &u in operator.map_or(&[][..], |a| a.reached(v)) {
+                    low[k][u as usize] = true;
+                }
+            }
+        }
+    }
+    let list = |marks: Vec<bool>| (0..marks.len() as u32).filter(|&v| marks[v as usize]).collect();
+    marks.into_iter().map(list).collect()
+}

@@ -1,0 +1,28 @@
+//! Lazy training: orders as lists of steps ([`plan`]), interpreted by one [`Engine`].
+//!
+//! Files: `plan` (orders, staleness), `engine` (state, the interpreter), `refresh` (X, Z and alpha), `passes`
+//! (mini-batches over one layer or the tail, exact steps), `batches`, `control` (proximal weight by gain ratio),
+//! `bias` (telemetry), `start` (the network without its graph).
+
+mod batches;
+mod bias;
+mod control;
+mod engine;
+mod objective;
+mod passes;
+pub mod plan;
+mod refresh;
+mod start;
+#[cfg(test)]
+mod tests;
+
+pub use batches::BatchSource;
+pub use engine::Engine;
+
+use crate::config::{Config, Proximal};
+
+/// Passes per visit: 4 where a proximal term lets one refresh pay for several, else 1.
+pub fn passes(config: &Config) -> usize {
+    let proximal = config.train.proximal != Proximal::Off;
+    config.train.passes.or(if proximal && config.train.order == crate::config::Order::Inverted { 4 } else { 1 })
+}

@@ -1,0 +1,79 @@
+//! What passes minimise: `<alpha, X>` with an optional proximal term, or the task loss.
+
+use crate::kernels::rowwise::{self, Mask};
+use crate::kernels::{Rows, RowsMut};
+use crate::loss::TaskLoss;
+use crate::program::Objective;
+use crate::{Mat, Real};
+
+/// `sum_i <alpha_i, x_i> + (weight/2) |x_i - c_i|^2`, its gradient times `scale` (Lemma 1.1, section 5 of the
+/// design).
+pub struct Lazy<'a> {
+    /// `alpha^k`, by node.
+    pub alpha: &'a Mat,
+    /// Factor of the gradient.
+    pub scale: Real,
+    /// Weight `lambda / N'` and centre `c` by node.
+    pub proximal: Option<(Real, &'a Mat)>,
+    /// Dropout of alpha's entries.
+    pub mask: Option<Mask>,
+}
+
+impl Objective for Lazy<'_> {
+    fn block(&self, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
+        let mut value = 0.0;
+        for (i, &id) in ids.iter().enumerate() {
+            let alpha = self.alpha.row(id as usize);
+            let row = d.row(i);
+            row.copy_from_slice(alpha);
+            if let Some(mask) = self.mask {
+                rowwise::drop(mask, &[id], &mut RowsMut::dense(row, 1, alpha.len()));
+            }
+            let (weight, centre) = self.proximal.map_or((0.0, y.row(i)), |(w, c)| (w, c.row(id as usize)));
+            value += rowwise::lazy_row(self.scale, weight, y.row(i), centre, row);
+        }
+        value
+    }
+}
+
+/// `<alpha, X>` where row i of `alpha` belongs to the i-th of the sorted `ids`.
+pub struct Sampled<'a> {
+    /// Rows of the sample.
+    pub alpha: &'a Mat,
+    /// Their nodes, sorted.
+    pub ids: &'a [u32],
+}
+
+impl Objective for Sampled<'_> {
+    fn block(&self, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
+        let first = self.ids.binary_search(&ids[0]).expect("rows of the sample");
+        let mut value = 0.0;
+        for i in 0..ids.len() {
+            d.row(i).copy_from_slice(self.alpha.row(first + i));
+            value += rowwise::lazy_row(1.0, 0.0, y.row(i), y.row(i), d.row(i));
+        }
+        value
+    }
+}
+
+/// The task loss over the rows, its gradient times `scale`.
+pub struct Task<'a> {
+    /// The loss.
+    pub loss: &'a TaskLoss<'a>,
+    /// Factor of the gradient.
+    pub scale: Real,
+}
+
+impl Objective for Task<'_> {
+    fn block(&self, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
+        let mut value = 0.0;
+        for (i, &id) in ids.iter().enumerate() {
+            let grad = d.row(i);
+            value += self.loss.row(id as usize, y.row(i), grad);
+            if self.scale != 1.0 {
+                grad.iter_mut().for_each(|g| *g *= self.scale);
+            }
+        }
+        value
+    }
+}

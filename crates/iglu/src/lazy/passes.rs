@@ -1,0 +1,250 @@
+//! Training passes: one lazy layer, the tail, or everything exactly.
+
+use super::batches::{self, PassOf};
+use super::engine::{Engine, Moment};
+use super::objective::{Lazy, Task};
+use super::refresh::Pull;
+use crate::config::GradientScale;
+use crate::kernels::rowwise::Mask;
+use crate::network::Network;
+use crate::optim::Optimiser;
+use crate::program::{Call, Dropping, Job, Lanes, Norms, RowSet};
+use crate::{Mat, Real, Result};
+
+/// One optimiser step of layers `from..` from gradients in the same order.
+pub(super) fn update(network: &mut Network, optimisers: &mut [Optimiser], from: usize, lr: f64, grads: &mut [Mat]) {
+    let mut rest = grads;
+    let mut k = from;
+    while !rest.is_empty() {
+        let layer = network.at_mut(k);
+        let (mine, others) = rest.split_at_mut(layer.params.len());
+        rest = others;
+        let decays: Vec<bool> = layer.program.params().iter().map(|p| p.decay).collect();
+        let mut params: Vec<&mut [Real]> = layer.params.iter_mut().map(Mat::data_mut).collect();
+        let mut grads: Vec<&mut [Real]> = mine.iter_mut().map(Mat::data_mut).collect();
+        optimisers[k].step(lr, &mut params, &mut grads, &decays);
+        k += 1;
+    }
+}
+
+impl Engine<'_> {
+    /// All batches of a visit: `passes` passes, each cut to the present part of the epoch.
+    fn visit_batches(&mut self, k: usize, passes: usize, moment: Moment, tail: bool) -> Vec<Vec<u32>> {
+        let rows = if tail { &self.rows } else { &self.reach[k] };
+        let size = batches::size(self.config.train.batch, rows.len());
+        let mut all = Vec::new();
+        for _ in 0..passes {
+            // All parts of an epoch cut the same pass, so that together they see every row once.
+            let pass = self.pass_clock[k];
+            let of = PassOf { rows, size, key: self.key.with("batch").at(k as u64), pass, serial: self.serial };
+            let drawn = self.batches.draw(&of);
+            all.extend_from_slice(batches::part(&drawn, moment.part, moment.parts));
+            if moment.part + 1 == moment.parts {
+                self.pass_clock[k] += 1;
+                self.serial += 1;
+            }
+        }
+        all
+    }
+
+    fn dropout_key(&self, k: usize, step: u64) -> crate::rng::Key {
+        self.key.with("dropout").at(k as u64).at(step)
+    }
+
+    /// `T_k`: mini-batches over layer k with frozen `alpha^k`.
+    pub(super) fn train(&mut self, k: usize, moment: Moment) -> Result<()> {
+        self.caches.ensure_z(k, &self.network, &self.side);
+        if self.control.active() {
+            self.centre(k);
+        }
+        let visit = self.visit_batches(k, super::passes(&self.config), moment, false);
+        let count = self.reach[k].len();
+        let unbiased = self.config.train.gradient == GradientScale::Unbiased;
+        let weight = (self.control.lambda / count.max(1) as f64) as Real;
+        for (b, batch) in visit.iter().enumerate() {
+            let lr = self.rate(moment, b as f64 / visit.len() as f64);
+            let clock = self.optimisers[k].clock();
+            let key = self.dropout_key(k, clock);
+            let rate = self.config.train.alpha_dropout;
+            let objective = Lazy {
+                alpha: &self.caches.alpha[k],
+                scale: if unbiased { count as Real / batch.len() as Real } else { 1.0 },
+                proximal: self.control.active().then(|| (weight, &self.caches.x[k])),
+                mask: (rate > 0.0).then(|| Mask { key: key.with("alpha").u64(0), rate }),
+            };
+            let dropping = if self.config.train.lazy_dropout { Dropping::AsBuilt(key) } else { Dropping::Off };
+            let program = &self.programs[k];
+            let job = Job::new(program, self.caches.inputs(program, &self.side));
+            let params = self.network.at(k).param_refs();
+            let call = Call { params: &params, norms: Norms::Batch, dropping };
+            let value = job.gradient(&call, RowSet::List(batch), &objective, &mut self.lanes);
+            Self::check_finite(value, moment, k, "surrogate loss")?;
+            update(&mut self.network, &mut self.optimisers, k, lr, self.lanes.gradient());
+        }
+        self.caches.alpha_age[k] += visit.len() as u64;
+        self.caches.mark_trained(k);
+        Ok(())
+    }
+
+    /// Makes `X^k` the centre `c = f_k(Z; E_old)` of the visit.
+    fn centre(&mut self, k: usize) {
+        if !self.caches.consistent(k, &self.network) {
+            self.caches.x[k] = self.layer_output(k, Dropping::Off);
+            self.caches.mark_refreshed(k);
+        }
+        self.control.centred = Some(k);
+    }
+
+    /// `Tail(k)`: layers k..L together on the fresh mini-batch loss.
+    pub(super) fn train_tail(&mut self, k: usize, moment: Moment) -> Result<()> {
+        self.caches.ensure_z(k, &self.network, &self.side);
+        let passes = super::passes(&self.config);
+        let visit = self.visit_batches(k, passes, moment, true);
+        let loss = self.tail_batches(k, &visit, |e, share| e.rate(moment, share))?;
+        self.last_loss = loss / passes as f64 * moment.parts as f64;
+        Self::check_finite(loss, moment, k, "training loss")
+    }
+
+    /// Passes of the tail between a warm start and the first alpha.
+    pub(super) fn first_tail(&mut self) -> Result<()> {
+        let k = self.plan.tail;
+        let moment = Moment { epoch: 0, epochs: 1, part: 0, parts: 1 };
+        if self.config.train.start_tail == 0 || k > self.network.depth() || self.tail.is_none() {
+            return Ok(());
+        }
+        self.caches.ensure_z(k, &self.network, &self.side);
+        let visit = self.visit_batches(k, self.config.train.start_tail, moment, true);
+        let rate = self.config.optim.lr;
+        let loss = self.tail_batches(k, &visit, |_, _| rate)?;
+        Self::check_finite(loss, moment, k, "training loss")
+    }
+
+    fn tail_batches(&mut self, k: usize, visit: &[Vec<u32>], rate: impl Fn(&Self, f64) -> f64) -> Result<f64> {
+        let mut total = 0.0;
+        for (b, batch) in visit.iter().enumerate() {
+            let lr = rate(self, b as f64 / visit.len() as f64);
+            let scale = match self.config.train.gradient {
+                GradientScale::Unbiased => self.rows.len() as f64 / batch.len() as f64,
+                GradientScale::Released => self.loss.denominator(),
+            };
+            let dropping = Dropping::AsBuilt(self.dropout_key(k, self.optimisers[k].clock()));
+            let program = self.tail.as_ref().expect("a plan with a tail has its program");
+            let job = Job::new(program, self.caches.inputs(program, &self.side));
+            let params = self.network.params_from(k);
+            let call = Call { params: &params, norms: Norms::Batch, dropping };
+            let task = Task { loss: &self.loss, scale: scale as Real };
+            total += job.gradient(&call, RowSet::List(batch), &task, &mut self.lanes);
+            if !total.is_finite() {
+                break;
+            }
+            update(&mut self.network, &mut self.optimisers, k, lr, self.lanes.gradient());
+        }
+        (k..=self.network.depth()).for_each(|m| self.caches.mark_trained(m));
+        Ok(total)
+    }
+
+    /// `Tail(1)` on the whole graph: one step of ordinary back-propagation.
+    pub(super) fn exact_step(&mut self, moment: Moment) -> Result<()> {
+        let (loss, mut grads) = self.exact_gradient(Dropping::AsBuilt(self.key.with("exact").at(self.optimisers[1].clock())));
+        Self::check_finite(loss, moment, self.network.graph_layers(), "training loss")?;
+        self.last_loss = loss;
+        let lr = self.rate(moment, 0.0);
+        for k in 1..=self.network.depth() {
+            update(&mut self.network, &mut self.optimisers, k, lr, &mut grads[k]);
+            self.caches.mark_trained(k);
+        }
+        Ok(())
+    }
+
+    /// One exact epoch at the end of lazy training, at a tenth of the learning rate.
+    pub fn polish(&mut self) -> Result<f64> {
+        let moment = Moment { epoch: 0, epochs: 1, part: 0, parts: 1 };
+        let (loss, mut grads) = self.exact_gradient(Dropping::Off);
+        Self::check_finite(loss, moment, self.network.graph_layers(), "training loss while polishing")?;
+        for k in 1..=self.network.depth() {
+            update(&mut self.network, &mut self.optimisers, k, 0.1 * self.config.optim.lr, &mut grads[k]);
+            self.caches.mark_trained(k);
+        }
+        Ok(loss)
+    }
+
+    /// Training loss and its gradient for every layer (index 0 is empty), all embeddings refreshed on the way.
+    pub fn exact_gradient(&mut self, dropping: Dropping) -> (f64, Vec<Vec<Mat>>) {
+        let (top, depth) = (self.network.graph_layers(), self.network.depth());
+        let keyed = |k: usize| match dropping {
+            Dropping::AsBuilt(key) => Dropping::AsBuilt(key.at(k as u64)),
+            other => other,
+        };
+        for k in 1..top {
+            self.caches.ensure_z(k, &self.network, &self.side);
+            self.exact_norms(k, keyed(k));
+            self.caches.x[k] = self.layer_output(k, keyed(k));
+            self.caches.mark_refreshed(k);
+        }
+        self.caches.ensure_z(top, &self.network, &self.side);
+        let mut grads = vec![Vec::new(); depth + 1];
+        let mut alphas: Vec<Mat> = (0..top).map(|k| Mat::zeros(self.side.nodes(), if k == 0 { 0 } else { self.network.width(k) })).collect();
+        let mut lanes = std::mem::take(&mut self.lanes);
+        let loss = self.exact_tail(keyed(top), &mut alphas, &mut lanes, &mut grads);
+        for k in (1..top).rev() {
+            let alpha = std::mem::take(&mut alphas[k]);
+            let upper = Lazy { alpha: &alpha, scale: 1.0, proximal: None, mask: None };
+            let params = self.network.at(k).param_refs();
+            let pull = Pull { program: &self.programs[k], from: k, params: &params, rows: self.row_set(k), objective: &upper, dropping: keyed(k) };
+            let mut targets: Vec<(usize, &mut Mat)> = alphas.iter_mut().enumerate().take(k).skip(1).collect();
+            self.pull(&pull, &mut targets, Some(&mut lanes));
+            grads[k] = lanes.gradient().to_vec();
+        }
+        self.lanes = lanes;
+        for k in top..=depth {
+            self.refresh_x(k);
+        }
+        (loss, grads)
+    }
+
+    fn exact_norms(&mut self, k: usize, dropping: Dropping) {
+        if self.network.at(k).program.batch_norms() == 0 {
+            return;
+        }
+        let program = &self.programs[k];
+        let job = Job::new(program, self.caches.inputs(program, &self.side));
+        let params = self.network.at(k).param_refs();
+        let norms = job.states(&Call { params: &params, norms: Norms::Batch, dropping }, RowSet::All(self.side.nodes()));
+        self.network.at_mut(k).norms = norms;
+    }
+
+    fn exact_tail(&self, dropping: Dropping, alphas: &mut [Mat], lanes: &mut Lanes, grads: &mut [Vec<Mat>]) -> f64 {
+        let top = self.network.graph_layers();
+        let chain;
+        let program = match (&self.tail, self.tail_from() == top) {
+            (Some(p), true) => p,
+            _ => {
+                chain = self.network.chain(top, false);
+                &chain
+            }
+        };
+        let params = self.network.params_from(top);
+        let task = Task { loss: &self.loss, scale: 1.0 };
+        let pull = Pull { program, from: top, params: &params, rows: RowSet::List(&self.rows), objective: &task, dropping };
+        let mut targets: Vec<(usize, &mut Mat)> = alphas.iter_mut().enumerate().skip(1).collect();
+        let loss = self.pull(&pull, &mut targets, Some(lanes));
+        let mut all = lanes.gradient().to_vec().into_iter();
+        for k in top..=self.network.depth() {
+            grads[k] = all.by_ref().take(self.network.at(k).params.len()).collect();
+        }
+        loss
+    }
+
+    /// Gradient of layer k's parameters from the cached `alpha^k` over all its rows (Lemma 1.1).
+    pub fn lazy_gradient(&mut self, k: usize) -> Vec<Mat> {
+        self.caches.ensure_z(k, &self.network, &self.side);
+        let objective = Lazy { alpha: &self.caches.alpha[k], scale: 1.0, proximal: None, mask: None };
+        let program = &self.programs[k];
+        let job = Job::new(program, self.caches.inputs(program, &self.side));
+        let params = self.network.at(k).param_refs();
+        let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
+        let mut lanes = Lanes::default();
+        job.gradient(&call, RowSet::List(&self.reach[k]), &objective, &mut lanes);
+        lanes.gradient().to_vec()
+    }
+}

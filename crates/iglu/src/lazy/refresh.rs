@@ -1,0 +1,238 @@
+//! Refreshes of whole caches: embeddings upwards, incomplete gradients downwards (Lemma 1.2).
+
+use super::engine::{Engine, Moment};
+use super::objective::{Lazy, Task};
+use crate::kernels::rowwise;
+use crate::program::{Call, Dropping, Job, Lanes, Norms, Objective, Program, RowSet, Source};
+use crate::{Mat, Real, Result};
+use rayon::prelude::*;
+
+/// Where the gradient of a pull comes from, and what it passes through.
+pub(super) struct Pull<'p> {
+    /// The layers it goes through, as one program.
+    pub(super) program: &'p Program,
+    /// The first of them.
+    pub(super) from: usize,
+    /// Parameters of the program.
+    pub(super) params: &'p [&'p Mat],
+    /// Rows with a gradient, and what is minimised there.
+    pub(super) rows: RowSet<'p>,
+    pub(super) objective: &'p dyn Objective,
+    pub(super) dropping: Dropping,
+}
+
+impl Engine<'_> {
+    /// `Z^k` and `X^k` of all rows; keeps what the visit has gained along `alpha^k`.
+    pub(super) fn refresh_x(&mut self, k: usize) {
+        let tail_only = k >= self.plan.tail;
+        if k > 1 {
+            self.caches.ensure_z(k, &self.network, &self.side);
+        }
+        self.refresh_norms(k);
+        if tail_only {
+            // Nobody reads X^K or the logits between epochs: evaluation makes them from Z^K when it wants them.
+            return;
+        }
+        if self.caches.consistent(k, &self.network) {
+            return;
+        }
+        let out = self.layer_output(k, Dropping::Off);
+        if self.control.centred == Some(k) {
+            self.control.promised += promised(&self.caches.alpha[k], &self.caches.x[k], &out, &self.reach[k]);
+            self.control.centred = None;
+        }
+        self.caches.x[k] = out;
+        self.caches.mark_refreshed(k);
+    }
+
+    /// Statistics of layer k's batch norms over all rows of the training graph.
+    fn refresh_norms(&mut self, k: usize) {
+        if self.network.at(k).program.batch_norms() == 0 {
+            return;
+        }
+        let program = &self.programs[k];
+        let inputs_ready = self.inputs_exist(program);
+        if !inputs_ready {
+            return;
+        }
+        let job = Job::new(program, self.caches.inputs(program, &self.side));
+        let params = self.network.at(k).param_refs();
+        let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
+        let norms = job.states(&call, RowSet::All(self.side.nodes()));
+        self.network.at_mut(k).norms = norms;
+    }
+
+    fn inputs_exist(&self, program: &Program) -> bool {
+        program.inputs().all(|s| match s {
+            Source::Embedding(m) => m == 0 || self.caches.x[m].rows() > 0,
+            Source::Aggregate { layer, .. } => layer == 1 || !self.caches.z[layer].is_empty(),
+        })
+    }
+
+    /// Output of layer k for all rows from the caches.
+    pub(super) fn layer_output(&self, k: usize, dropping: Dropping) -> Mat {
+        let (program, layer) = (&self.programs[k], self.network.at(k));
+        let job = Job::new(program, self.caches.inputs(program, &self.side));
+        let params = layer.param_refs();
+        let call = Call { params: &params, norms: Norms::Stored(&layer.norms), dropping };
+        let mut out = Mat::zeros(self.side.nodes(), program.width());
+        job.forward(&call, RowSet::All(self.side.nodes()), &mut out);
+        out
+    }
+
+    /// `alpha^k` from all layers that read `X^k`; the bias of the old one is measured on the way.
+    pub(super) fn refresh_alpha(&mut self, k: usize, moment: Moment) -> Result<()> {
+        let sample = self.bias_sample(k);
+        let (n, width, depth) = (self.side.nodes(), self.network.width(k), self.network.depth());
+        let mut alpha = std::mem::take(&mut self.caches.alpha[k]);
+        if alpha.rows() != n {
+            alpha = Mat::zeros(n, width);
+        }
+        alpha.fill(0.0);
+        if k == depth {
+            self.loss_gradient(&mut alpha);
+        } else {
+            let tail = self.plan.tail;
+            for m in k + 1..tail.min(depth + 1) {
+                self.pull_layer(m, k, &mut alpha);
+            }
+            if (tail..=depth).any(|m| self.network.at(m).reads(k)) {
+                let value = self.pull_tail(k, &mut alpha);
+                Self::check_finite(value, moment, tail, "training loss")?;
+                self.control.loss_at_refresh = Some(value);
+            }
+        }
+        self.caches.alpha[k] = alpha;
+        if let Some(sample) = sample {
+            self.measure_bias(k, &sample);
+        }
+        self.caches.alpha_age[k] = 0;
+        Ok(())
+    }
+
+    /// `G`, from the cached logits.
+    fn loss_gradient(&mut self, g: &mut Mat) {
+        let logits = &self.caches.x[self.network.depth()];
+        let mut value = 0.0;
+        for &r in &self.rows {
+            value += self.loss.row(r as usize, logits.row(r as usize), g.row_mut(r as usize));
+        }
+        self.control.loss_at_refresh = Some(value);
+        self.last_loss = value;
+    }
+
+    /// Adds what layer m passes down to `alpha^k`.
+    fn pull_layer(&mut self, m: usize, k: usize, alpha: &mut Mat) {
+        if !self.network.at(m).reads(k) {
+            return;
+        }
+        self.caches.ensure_z(m, &self.network, &self.side);
+        let upper = Lazy { alpha: &self.caches.alpha[m], scale: 1.0, proximal: None, mask: None };
+        let params = self.network.at(m).param_refs();
+        let rows = self.row_set(m);
+        let pull = Pull { program: &self.programs[m], from: m, params: &params, rows, objective: &upper, dropping: Dropping::Off };
+        self.pull(&pull, &mut [(k, alpha)], None);
+    }
+
+    /// Adds what the layers trained on the fresh loss pass down to `alpha^k`; returns the loss.
+    fn pull_tail(&mut self, k: usize, alpha: &mut Mat) -> f64 {
+        let from = self.plan.tail;
+        self.caches.ensure_z(from, &self.network, &self.side);
+        let task = Task { loss: &self.loss, scale: 1.0 };
+        let program = self.tail.as_ref().expect("a plan with a tail has its program");
+        let params = self.network.params_from(from);
+        let rows = RowSet::List(&self.rows);
+        let pull = Pull { program, from, params: &params, rows, objective: &task, dropping: Dropping::Off };
+        self.pull(&pull, &mut [(k, alpha)], None)
+    }
+
+    /// Rows with a gradient at layer m.
+    pub(super) fn row_set(&self, m: usize) -> RowSet<'_> {
+        let (rows, n) = (&self.reach[m], self.side.nodes());
+        if rows.len() == n { RowSet::All(n) } else { RowSet::List(rows) }
+    }
+
+    /// The vector-Jacobian product of some layers, added to `alpha^k` for each target `(k, alpha^k)`; parameter
+    /// gradients into `lanes`. Returns the objective's value.
+    pub(super) fn pull(&self, pull: &Pull<'_>, targets: &mut [(usize, &mut Mat)], lanes: Option<&mut Lanes>) -> f64 {
+        let sources: Vec<Source> = pull.program.inputs().collect();
+        let target_of = |s: &Source| match s {
+            Source::Embedding(m) => *m,
+            Source::Aggregate { layer, .. } => layer - 1,
+        };
+        let wanted: Vec<usize> = (0..sources.len())
+            .filter(|&i| targets.iter().any(|(k, _)| *k > 0 && *k == target_of(&sources[i])))
+            .collect();
+        let mut parts: Vec<(usize, Mat)> =
+            wanted.iter().map(|&i| (i, Mat::zeros(pull.rows.len(), pull.program.input_width(i)))).collect();
+        let job = Job::new(pull.program, self.caches.inputs(pull.program, &self.side));
+        let call = Call { params: pull.params, norms: Norms::Batch, dropping: pull.dropping };
+        let mut places: Vec<(usize, &mut Mat)> = parts.iter_mut().map(|(i, m)| (*i, m)).collect();
+        let value = job.gradients(&call, pull.rows, pull.objective, lanes, &mut places);
+        for (i, d) in parts {
+            let (_, alpha) = targets.iter_mut().find(|(k, _)| *k == target_of(&sources[i])).expect("only targets are wanted");
+            self.add_down(sources[i], pull, d, alpha);
+        }
+        value
+    }
+
+    /// Adds the gradient at one input to `alpha`: rows directly, aggregates through `A^T`.
+    fn add_down(&self, source: Source, pull: &Pull<'_>, d: Mat, alpha: &mut Mat) {
+        match source {
+            Source::Embedding(_) => add_scattered(&d, pull.rows, alpha),
+            Source::Aggregate { .. } => {
+                let operator = self.side.operator(self.network.at(pull.from)).expect("aggregates come from an operator");
+                let spread = match pull.rows {
+                    RowSet::All(_) => d,
+                    RowSet::List(_) => {
+                        let mut full = Mat::zeros(self.side.nodes(), d.cols());
+                        add_scattered(&d, pull.rows, &mut full);
+                        full
+                    }
+                };
+                operator.add_transposed(&spread, alpha);
+            }
+        }
+    }
+
+    /// Training loss of the present tail on the present caches: one dense forward.
+    pub(super) fn tail_loss(&mut self) -> f64 {
+        let from = self.tail_from();
+        self.caches.ensure_z(from, &self.network, &self.side);
+        let program = self.tail.as_ref().expect("a plan with a tail has its program");
+        let params = self.network.params_from(from);
+        let job = Job::new(program, self.caches.inputs(program, &self.side));
+        let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
+        job.value(&call, RowSet::List(&self.rows), &Task { loss: &self.loss, scale: 1.0 })
+    }
+}
+
+/// `<alpha, new - old>` over the rows, summed in row order.
+fn promised(alpha: &Mat, old: &Mat, new: &Mat, rows: &[u32]) -> f64 {
+    let one = |&r: &u32| {
+        let r = r as usize;
+        rowwise::inner_change(alpha.row(r), old.row(r), new.row(r))
+    };
+    rows.par_iter().map(one).collect::<Vec<f64>>().iter().sum()
+}
+
+/// `to[ids[i]] += from[i]`, ids sorted.
+pub(super) fn add_scattered(from: &Mat, rows: RowSet<'_>, to: &mut Mat) {
+    const BLOCK: usize = 4096;
+    let cols = to.cols().max(1);
+    let add = |to: &mut [Real], from: &[Real]| to.iter_mut().zip(from).for_each(|(t, f)| *t += f);
+    match rows {
+        RowSet::All(_) => {
+            let pieces = to.data_mut().par_chunks_mut(BLOCK * cols).zip(from.data().par_chunks(BLOCK * cols));
+            pieces.for_each(|(to, from)| add(to, from));
+        }
+        RowSet::List(ids) => to.data_mut().par_chunks_mut(BLOCK * cols).enumerate().for_each(|(b, to)| {
+            let first = ids.partition_point(|&r| (r as usize) < b * BLOCK);
+            let last = ids.partition_point(|&r| (r as usize) < (b + 1) * BLOCK);
+            for i in first..last {
+                let at = (ids[i] as usize - b * BLOCK) * cols;
+                add(&mut to[at..at + cols], from.row(i));
+            }
+        }),
+    }
+}

@@ -1,0 +1,211 @@
+//! Row-major matrices: dense [`Mat`] and sparse [`SparseMat`], and the number type [`Real`].
+
+/// The number of all arrays: f32 for users, f64 in the twin crate that runs the gradient checks.
+#[cfg(not(feature = "f64"))]
+pub type Real = f32;
+/// The number of all arrays: f32 for users, f64 in the twin crate that runs the gradient checks.
+#[cfg(feature = "f64")]
+pub type Real = f64;
+
+/// A dense row-major matrix.
+///
+/// ```
+/// let m = iglu::Mat::from_rows(&[[1.0, 2.0], [3.0, 4.0]]);
+/// assert_eq!(m.row(1), &[3.0, 4.0]);
+/// assert_eq!((m.rows(), m.cols()), (2, 2));
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Mat {
+    rows: usize,
+    cols: usize,
+    data: Vec<Real>,
+}
+
+impl Mat {
+    /// `rows x cols` zeros.
+    pub fn zeros(rows: usize, cols: usize) -> Self {
+        Self { rows, cols, data: vec![0.0; rows * cols] }
+    }
+
+    /// Takes row-major values.
+    pub fn from_vec(rows: usize, cols: usize, data: Vec<Real>) -> Self {
+        assert_eq!(data.len(), rows * cols, "a {rows} x {cols} matrix needs {} values", rows * cols);
+        Self { rows, cols, data }
+    }
+
+    /// Copies rows of equal length.
+    pub fn from_rows<const C: usize>(rows: &[[Real; C]]) -> Self {
+        Self { rows: rows.len(), cols: C, data: rows.concat() }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Row `i`.
+    pub fn row(&self, i: usize) -> &[Real] {
+        &self.data[i * self.cols..(i + 1) * self.cols]
+    }
+
+    /// Row `i`, writable.
+    pub fn row_mut(&mut self, i: usize) -> &mut [Real] {
+        &mut self.data[i * self.cols..(i + 1) * self.cols]
+    }
+
+    /// All values, row by row.
+    pub fn data(&self) -> &[Real] {
+        &self.data
+    }
+
+    /// All values, row by row, writable.
+    pub fn data_mut(&mut self) -> &mut [Real] {
+        &mut self.data
+    }
+
+    /// The values themselves.
+    pub fn into_vec(self) -> Vec<Real> {
+        self.data
+    }
+
+    /// The rows named, in that order, as a new matrix.
+    pub fn select(&self, rows: &[u32]) -> Self {
+        let mut data = Vec::with_capacity(rows.len() * self.cols);
+        for &r in rows {
+            data.extend_from_slice(self.row(r as usize));
+        }
+        Self { rows: rows.len(), cols: self.cols, data }
+    }
+
+    /// Sets every value.
+    pub fn fill(&mut self, value: Real) {
+        self.data.fill(value);
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.data.len() * size_of::<Real>()
+    }
+}
+
+/// A sparse row-major matrix (CSR) with columns sorted in each row: bag-of-words features and their aggregates.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SparseMat {
+    cols: usize,
+    offsets: Vec<u64>,
+    indices: Vec<u32>,
+    values: Vec<Real>,
+}
+
+impl SparseMat {
+    /// Takes CSR parts; the caller vouches for sorted columns below `cols`.
+    pub fn from_parts(cols: usize, offsets: Vec<u64>, indices: Vec<u32>, values: Vec<Real>) -> Self {
+        assert_eq!(indices.len(), values.len(), "one value per index");
+        assert_eq!(offsets.last().copied().unwrap_or(0) as usize, indices.len(), "offsets end at the number of values");
+        Self { cols, offsets, indices, values }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Stored values.
+    pub fn nnz(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// Columns and values of row `i`.
+    pub fn row(&self, i: usize) -> (&[u32], &[Real]) {
+        let span = self.offsets[i] as usize..self.offsets[i + 1] as usize;
+        (&self.indices[span.clone()], &self.values[span])
+    }
+
+    /// All values, writable (the pattern stays).
+    pub fn values_mut(&mut self) -> &mut [Real] {
+        &mut self.values
+    }
+
+    /// The rows named, in that order, as a new matrix.
+    pub fn select(&self, rows: &[u32]) -> Self {
+        let mut out = Self { cols: self.cols, offsets: vec![0], indices: Vec::new(), values: Vec::new() };
+        for &r in rows {
+            let (columns, values) = self.row(r as usize);
+            out.indices.extend_from_slice(columns);
+            out.values.extend_from_slice(values);
+            out.offsets.push(out.indices.len() as u64);
+        }
+        out
+    }
+
+    /// The same values as a dense matrix.
+    pub fn to_dense(&self) -> Mat {
+        let mut out = Mat::zeros(self.rows(), self.cols);
+        for i in 0..self.rows() {
+            let (columns, values) = self.row(i);
+            for (&c, &v) in columns.iter().zip(values) {
+                out.row_mut(i)[c as usize] += v;
+            }
+        }
+        out
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.offsets.len() * 8 + self.indices.len() * 4 + self.values.len() * size_of::<Real>()
+    }
+}
+
+/// Node features or their constant aggregates: dense, or sparse where most values are zero.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Features {
+    /// Every value stored.
+    Dense(Mat),
+    /// Only non-zero values stored.
+    Sparse(SparseMat),
+}
+
+impl Features {
+    /// Number of rows (nodes).
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Dense(m) => m.rows(),
+            Self::Sparse(m) => m.rows(),
+        }
+    }
+
+    /// Number of columns (features).
+    pub fn cols(&self) -> usize {
+        match self {
+            Self::Dense(m) => m.cols(),
+            Self::Sparse(m) => m.cols(),
+        }
+    }
+
+    /// The rows named, in that order.
+    #[must_use]
+    pub fn select(&self, rows: &[u32]) -> Self {
+        match self {
+            Self::Dense(m) => Self::Dense(m.select(rows)),
+            Self::Sparse(m) => Self::Sparse(m.select(rows)),
+        }
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Dense(m) => m.bytes(),
+            Self::Sparse(m) => m.bytes(),
+        }
+    }
+}

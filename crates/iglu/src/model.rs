@@ -1,0 +1,210 @@
+//! A trained network with everything a prediction needs: configuration, feature scaling, parameters, statistics.
+//!
+//! Turns into named tensors and back; files are somebody else's business.
+
+use crate::config::{Config, Scaling};
+use crate::network::Network;
+use crate::side::Side;
+use crate::{Error, Features, Graph, Mat, Real, Result, SparseMat};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What a model takes and gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelShape {
+    /// Features of a node.
+    pub features: usize,
+    /// Classes or labels.
+    pub classes: usize,
+    /// Whether a node may have several labels.
+    pub multi_label: bool,
+}
+
+/// How features are changed before the first layer; learned from the training nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preprocess {
+    scaling: Scaling,
+    /// Mean and reciprocal deviation of each column (2 rows), for [`Scaling::Standard`].
+    columns: Option<Mat>,
+}
+
+impl Preprocess {
+    /// Learns the scaling from the rows named. Sparse features are scaled without being centred.
+    pub fn learn(scaling: Scaling, features: &Features, rows: &[u32]) -> Self {
+        let columns = (scaling == Scaling::Standard).then(|| column_statistics(features, rows));
+        Self { scaling, columns }
+    }
+
+    /// The scaled features.
+    pub fn apply(&self, features: &Features) -> Features {
+        let mut out = features.clone();
+        match (&mut out, self.scaling) {
+            (_, Scaling::Raw) => {}
+            (Features::Dense(m), Scaling::Row) => (0..m.rows()).for_each(|i| divide_by_sum(m.row_mut(i))),
+            (Features::Sparse(m), Scaling::Row) => scale_sparse_rows(m),
+            (Features::Dense(m), Scaling::Standard) => {
+                let columns = self.columns.as_ref().expect("learned with the scaling");
+                for i in 0..m.rows() {
+                    let scales = columns.row(0).iter().zip(columns.row(1));
+                    m.row_mut(i).iter_mut().zip(scales).for_each(|(v, (mean, r))| *v = (*v - mean) * r);
+                }
+            }
+            (Features::Sparse(m), Scaling::Standard) => {
+                let columns = self.columns.as_ref().expect("learned with the scaling");
+                let at: Vec<u32> = (0..m.rows()).flat_map(|i| m.row(i).0.to_vec()).collect();
+                m.values_mut().iter_mut().zip(at).for_each(|(v, c)| *v *= columns.row(1)[c as usize]);
+            }
+        }
+        out
+    }
+}
+
+fn divide_by_sum(row: &mut [Real]) {
+    let sum: Real = row.iter().map(|v| v.abs()).sum();
+    if sum > 0.0 {
+        row.iter_mut().for_each(|v| *v /= sum);
+    }
+}
+
+fn scale_sparse_rows(m: &mut SparseMat) {
+    let lengths: Vec<usize> = (0..m.rows()).map(|i| m.row(i).0.len()).collect();
+    let mut rest = m.values_mut();
+    for length in lengths {
+        let (row, others) = rest.split_at_mut(length);
+        divide_by_sum(row);
+        rest = others;
+    }
+}
+
+/// Mean and 1 / population deviation of each column; constant columns keep their scale.
+fn column_statistics(features: &Features, rows: &[u32]) -> Mat {
+    let d = features.cols();
+    let mut sums = vec![[0.0_f64; 2]; d];
+    for &r in rows {
+        match features {
+            Features::Dense(m) => m.row(r as usize).iter().enumerate().for_each(|(j, v)| add(&mut sums[j], *v)),
+            Features::Sparse(m) => {
+                let (columns, values) = m.row(r as usize);
+                columns.iter().zip(values).for_each(|(j, v)| add(&mut sums[*j as usize], *v));
+            }
+        }
+    }
+    let n = rows.len().max(1) as f64;
+    let mut out = Mat::zeros(2, d);
+    for (j, [sum, square]) in sums.into_iter().enumerate() {
+        let mean = sum / n;
+        let deviation = (square / n - mean * mean).max(0.0).sqrt();
+        out.row_mut(0)[j] = mean as Real;
+        out.row_mut(1)[j] = if deviation > 1e-7 * mean.abs().max(1e-30) { (1.0 / deviation) as Real } else { 1.0 };
+    }
+    out
+}
+
+fn add(sums: &mut [f64; 2], v: Real) {
+    let v = f64::from(v);
+    *sums = [sums[0] + v, sums[1] + v * v];
+}
+
+/// A trained network, ready to predict.
+#[derive(Debug, Clone)]
+pub struct Model {
+    config: Config,
+    shape: ModelShape,
+    preprocess: Preprocess,
+    network: Network,
+}
+
+const SCALING: &str = "features.scaling";
+
+impl Model {
+    /// Puts the parts together.
+    pub fn new(config: Config, shape: ModelShape, preprocess: Preprocess, network: Network) -> Self {
+        Self { config, shape, preprocess, network }
+    }
+
+    /// The configuration it was trained with, every `auto` decided.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What it takes and gives.
+    pub fn shape(&self) -> ModelShape {
+        self.shape
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Everything learned, by name: parameters `layer1.w`, batch norm statistics `layer1.norm_state0` (mean above
+    /// reciprocal deviation), feature scaling.
+    pub fn tensors(&self) -> Vec<(String, Mat)> {
+        let mut out: Vec<(String, Mat)> = self.preprocess.columns.iter().map(|c| (SCALING.to_string(), c.clone())).collect();
+        for layer in self.network.layers() {
+            for (spec, value) in layer.program.params().iter().zip(&layer.params) {
+                out.push((format!("layer{}.{}", layer.k, spec.name), value.clone()));
+            }
+            for (i, norm) in layer.norms.iter().enumerate() {
+                let rows = [norm.mean.clone(), norm.rstd.clone()].concat();
+                out.push((format!("layer{}.norm_state{i}", layer.k), Mat::from_vec(2, norm.mean.len(), rows)));
+            }
+        }
+        out
+    }
+
+    /// Rebuilds a model from its tensors; names and shapes must be those the configuration asks for.
+    pub fn from_tensors(config: &Config, shape: ModelShape, tensors: Vec<(String, Mat)>) -> Result<Self> {
+        let network = Network::new(&config.network, shape.features, shape.classes, config.seed)?;
+        let scaling = config.data.features.or(Scaling::Raw);
+        let columns = (scaling == Scaling::Standard).then(|| Mat::zeros(2, shape.features));
+        let mut model = Self::new(config.clone(), shape, Preprocess { scaling, columns }, network);
+        let mut given: std::collections::BTreeMap<String, Mat> = tensors.into_iter().collect();
+        let expected = model.tensors();
+        let mut next = |name: &str, want: &Mat| {
+            let missing = || Error::data(name, "this tensor is missing", "the model file does not match its configuration");
+            let found = given.remove(name).ok_or_else(missing)?;
+            if (found.rows(), found.cols()) == (want.rows(), want.cols()) {
+                return Ok(found);
+            }
+            let message = format!("shape [{}, {}], the configuration needs [{}, {}]", found.rows(), found.cols(), want.rows(), want.cols());
+            Err(Error::data(name, message, "the model file does not match its configuration"))
+        };
+        let values: Vec<Mat> = expected.iter().map(|(name, want)| next(name, want)).collect::<Result<_>>()?;
+        if let Some(name) = given.keys().next() {
+            return Err(Error::data(name, "nobody asked for this tensor", "the model file does not match its configuration"));
+        }
+        model.fill(values);
+        Ok(model)
+    }
+
+    /// Takes values in the order of [`Model::tensors`].
+    fn fill(&mut self, values: Vec<Mat>) {
+        let mut values = values.into_iter();
+        let mut next = || values.next().expect("as many values as tensors");
+        if let Some(columns) = &mut self.preprocess.columns {
+            *columns = next();
+        }
+        for layer in self.network.layers_mut() {
+            layer.params.iter_mut().for_each(|p| *p = next());
+            for norm in &mut layer.norms {
+                let m = next();
+                (norm.mean, norm.rstd) = (m.row(0).to_vec(), m.row(1).to_vec());
+            }
+        }
+    }
+
+    /// Logits of every node of a graph, by exact layer-wise inference.
+    pub fn predict(&self, graph: &Graph, features: &Features) -> Result<Mat> {
+        if features.cols() != self.shape.features {
+            let found = format!("{} features per node, the model was trained on {}", features.cols(), self.shape.features);
+            return Err(Error::data("x", found, "give the features the model was trained on, in the same order"));
+        }
+        if features.rows() != graph.nodes() {
+            let found = format!("{} rows, but the graph has {} nodes", features.rows(), graph.nodes());
+            return Err(Error::data("x", found, "give every node one row"));
+        }
+        let scaled = Arc::new(self.preprocess.apply(features));
+        Ok(self.network.infer(&Side::new(&Arc::new(graph.clone()), scaled, &self.network)))
+    }
+}

@@ -1,0 +1,429 @@
+//! One block of rows through a program: forward, and the vector-Jacobian products backward.
+//!
+//! The gradient of a value is set by the first operation that contributes to it (in reverse order) and added to
+//! by the others; what nobody asked for is not computed.
+
+use super::{Op, Param, Program, Value};
+use crate::kernels::gemm::{self, Into};
+use crate::kernels::rowwise::{self, Affine, AffineGrad, ColumnStats, Mask};
+use crate::kernels::sparse::{self, SparseBlock};
+use crate::kernels::{Rows, RowsMut};
+use crate::rng::Key;
+use crate::{Mat, Real};
+
+/// Whether and how entries are dropped in a pass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Dropping {
+    /// Nothing is dropped: refreshes and evaluation.
+    Off,
+    /// At the rates written in the program.
+    AsBuilt(Key),
+    /// At this rate instead, wherever the program has a dropout.
+    Rate(Key, f64),
+}
+
+/// Statistics of one batch norm, and what its gradient needs.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NormState {
+    /// Mean of each column.
+    pub mean: Vec<Real>,
+    /// `1 / sqrt(var + eps)` of each column.
+    pub rstd: Vec<Real>,
+    /// `(mean dy, mean dy xhat)` of each column; zeros: the statistics are constants.
+    pub back: Vec<[Real; 2]>,
+}
+
+impl NormState {
+    fn stats(&self) -> ColumnStats<'_> {
+        ColumnStats { mean: &self.mean, rstd: &self.rstd }
+    }
+}
+
+/// Buffers of one worker.
+#[derive(Default)]
+pub(super) struct Workspace<'a> {
+    values: Vec<Vec<Real>>,
+    grads: Vec<Vec<Real>>,
+    row_stats: Vec<Vec<[Real; 2]>>,
+    /// Per slot: rows borrowed from a cache, or sparse rows, instead of `values`.
+    direct: Vec<Option<&'a [Real]>>,
+    sparse: Vec<Option<SparseBlock>>,
+    written: Vec<bool>,
+    pub(super) ids: Vec<u32>,
+}
+
+/// Everything a block needs to know of its pass.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) program: &'a Program,
+    pub(super) params: &'a [&'a Mat],
+    pub(super) norms: &'a [NormState],
+    pub(super) dropping: Dropping,
+}
+
+impl<'a> Workspace<'a> {
+    pub(super) fn new(program: &Program) -> Self {
+        let slots = program.values.slots.len();
+        Self {
+            values: vec![Vec::new(); slots],
+            grads: vec![Vec::new(); program.grads.slots.len()],
+            row_stats: vec![Vec::new(); program.raw.counts.stats],
+            direct: vec![None; slots],
+            sparse: (0..slots).map(|_| None).collect(),
+            written: vec![false; program.raw.widths.len()],
+            ids: Vec::new(),
+        }
+    }
+
+    /// Makes room for the block's rows and forgets the previous block.
+    pub(super) fn begin(&mut self, program: &Program) {
+        let rows = self.ids.len();
+        for (buffer, width) in self.values.iter_mut().zip(&program.values.slots) {
+            buffer.resize(rows * width, 0.0);
+        }
+        for s in &mut self.row_stats {
+            s.resize(rows, [0.0; 2]);
+        }
+        self.direct.fill(None);
+        self.sparse.iter_mut().for_each(|s| *s = None);
+    }
+
+    pub(super) fn begin_back(&mut self, program: &Program) {
+        let rows = self.ids.len();
+        for (buffer, width) in self.grads.iter_mut().zip(&program.grads.slots) {
+            buffer.resize(rows * width, 0.0);
+        }
+        self.written.fill(false);
+        self.written[program.output.0] = true;
+    }
+
+    pub(super) fn bind_direct(&mut self, input: usize, rows: &'a [Real]) {
+        self.direct[input] = Some(rows);
+    }
+
+    pub(super) fn bind_gathered(&mut self, input: usize, from: &Mat) {
+        let (ids, out) = (&self.ids, &mut self.values[input]);
+        for (&r, out) in ids.iter().zip(out.chunks_exact_mut(from.cols().max(1))) {
+            out.copy_from_slice(from.row(r as usize));
+        }
+    }
+
+    pub(super) fn bind_sparse(&mut self, input: usize, from: &crate::SparseMat) {
+        self.sparse[input] = Some(SparseBlock::gather(from, &self.ids));
+    }
+
+    /// Rows of a value.
+    pub(super) fn value(&self, program: &Program, v: Value) -> Rows<'_> {
+        let place = program.place(v);
+        let (stride, cols) = (program.values.slots[place.slot], program.raw.widths[v.0]);
+        let data = self.direct[place.slot].unwrap_or(&self.values[place.slot]);
+        Rows { data: data.get(place.col..).unwrap_or(&[]), rows: self.ids.len(), cols, stride }
+    }
+
+    /// Rows of a value's gradient.
+    pub(super) fn grad(&self, program: &Program, v: Value) -> Rows<'_> {
+        let place = program.grad_place(v);
+        let (stride, cols) = (program.grads.slots[place.slot], program.raw.widths[v.0]);
+        Rows { data: self.grads[place.slot].get(place.col..).unwrap_or(&[]), rows: self.ids.len(), cols, stride }
+    }
+
+    /// Rows of an input's gradient, if anything depends on it.
+    pub(super) fn input_grad(&self, program: &Program, v: Value) -> Option<Rows<'_>> {
+        self.written[v.0].then(|| self.grad(program, v))
+    }
+
+    /// Output rows and the place for their gradient.
+    pub(super) fn output(&mut self, program: &Program) -> (Rows<'_>, RowsMut<'_>) {
+        let (place, cols) = (program.grad_place(program.output), program.width());
+        let stride = program.grads.slots[place.slot];
+        let rows = self.ids.len();
+        let vp = program.place(program.output);
+        let data = self.direct[vp.slot].unwrap_or(&self.values[vp.slot]);
+        let y = Rows { data: data.get(vp.col..).unwrap_or(&[]), rows, cols, stride: program.values.slots[vp.slot] };
+        let d = RowsMut { data: &mut self.grads[place.slot][place.col..], rows, cols, stride };
+        (y, d)
+    }
+}
+
+/// Writable view of a column range of a taken buffer.
+fn view(buffer: &mut [Real], rows: usize, col: usize, cols: usize, stride: usize) -> RowsMut<'_> {
+    let end = buffer.len().max(col);
+    RowsMut { data: buffer.get_mut(col..end).unwrap_or(&mut []), rows, cols, stride }
+}
+
+fn shared<'b>(d: &'b RowsMut<'_>) -> Rows<'b> {
+    Rows { data: d.data, rows: d.rows, cols: d.cols, stride: d.stride }
+}
+
+fn copy_rows(from: Rows<'_>, to: &mut RowsMut<'_>) {
+    for i in 0..from.rows {
+        to.row(i).copy_from_slice(from.row(i));
+    }
+}
+
+impl Context<'_> {
+    /// Runs operations `0..end`.
+    pub(super) fn forward(&self, ws: &mut Workspace<'_>, end: usize) {
+        for op in &self.program.raw.ops[..end] {
+            self.forward_op(ws, op);
+        }
+    }
+
+    fn param(&self, p: Param) -> &[Real] {
+        self.params[p.0].data()
+    }
+
+    fn mask(&self, rate: f64, place: usize) -> Option<Mask> {
+        let (key, rate) = match self.dropping {
+            Dropping::Off => return None,
+            Dropping::AsBuilt(key) => (key, rate),
+            Dropping::Rate(key, rate) => (key, rate),
+        };
+        (rate > 0.0).then(|| Mask { key: key.u64(place as u64), rate })
+    }
+
+    fn forward_op(&self, ws: &mut Workspace<'_>, op: &Op) {
+        let p = self.program;
+        let dst = op.dst();
+        let place = p.place(dst);
+        let (rows, cols, stride) = (ws.ids.len(), p.raw.widths[dst.0], p.values.slots[place.slot]);
+        if let Op::Dropout { src, rate, place: number, .. } = op {
+            return self.forward_dropout(ws, (*src, dst), self.mask(*rate, *number));
+        }
+        let mut buffer = std::mem::take(&mut ws.values[place.slot]);
+        let mut out = view(&mut buffer, rows, place.col, cols, stride);
+        let in_place = |v: Value| p.place(v) == place;
+        match op {
+            Op::Linear { src, w, .. } => self.linear(ws, src, *w, out),
+            Op::Bias { src, b, .. } => {
+                if !in_place(*src) {
+                    copy_rows(ws.value(p, *src), &mut out);
+                }
+                rowwise::add_bias(&mut out, self.param(*b));
+            }
+            Op::Activate { kind, src, .. } => {
+                if !in_place(*src) {
+                    copy_rows(ws.value(p, *src), &mut out);
+                }
+                rowwise::activate(*kind, &mut out);
+            }
+            Op::LayerNorm { src, scale, offset, eps, stats, .. } => {
+                let affine = Affine { scale: self.param(*scale), offset: self.param(*offset) };
+                let mut kept = std::mem::take(&mut ws.row_stats[*stats]);
+                rowwise::layer_norm(ws.value(p, *src), affine, *eps as Real, &mut out, &mut kept);
+                ws.row_stats[*stats] = kept;
+            }
+            Op::BatchNorm { src, scale, offset, state, .. } => {
+                let affine = Affine { scale: self.param(*scale), offset: self.param(*offset) };
+                rowwise::batch_norm(ws.value(p, *src), self.norms[*state].stats(), affine, &mut out);
+            }
+            Op::L2Normalise { src, stats, .. } => {
+                if !in_place(*src) {
+                    copy_rows(ws.value(p, *src), &mut out);
+                }
+                rowwise::l2_normalise(&mut out, &mut ws.row_stats[*stats]);
+            }
+            Op::Add { a, b, .. } => {
+                if !in_place(*a) {
+                    copy_rows(ws.value(p, *a), &mut out);
+                }
+                rowwise::add_rows(ws.value(p, *b), &mut out);
+            }
+            Op::AddScaled { a, b, eps, .. } => {
+                copy_rows(ws.value(p, *a), &mut out);
+                rowwise::add_scaled_rows(1.0 + self.param(*eps)[0], ws.value(p, *b), &mut out);
+            }
+            Op::Concat { parts, .. } => {
+                let mut col = place.col;
+                for v in parts {
+                    let width = p.raw.widths[v.0];
+                    if p.place(*v).slot != place.slot {
+                        let mut part = view(&mut buffer, rows, col, width, stride);
+                        copy_rows(ws.value(p, *v), &mut part);
+                    }
+                    col += width;
+                }
+            }
+            Op::Dropout { .. } => unreachable!("handled above"),
+        }
+        ws.values[place.slot] = buffer;
+    }
+
+    fn linear(&self, ws: &Workspace<'_>, src: &[Value], w: Param, out: RowsMut<'_>) {
+        let mut first = 0;
+        for (i, v) in src.iter().enumerate() {
+            let into = if i == 0 { Into::Set } else { Into::Add };
+            let width = self.program.raw.widths[v.0];
+            let weights = self.weight_rows(w, first, width);
+            let target = RowsMut { data: &mut *out.data, rows: out.rows, cols: out.cols, stride: out.stride };
+            match &ws.sparse[self.program.place(*v).slot] {
+                Some(block) => sparse::nn(block, weights, target, into),
+                None => gemm::nn(ws.value(self.program, *v), weights, target, into),
+            }
+            first += width;
+        }
+    }
+
+    fn weight_rows(&self, w: Param, first: usize, rows: usize) -> Rows<'_> {
+        let m = self.params[w.0];
+        Rows { data: &m.data()[first * m.cols()..], rows, cols: m.cols(), stride: m.cols() }
+    }
+
+    fn forward_dropout(&self, ws: &mut Workspace<'_>, (src, dst): (Value, Value), mask: Option<Mask>) {
+        let p = self.program;
+        let (from, to) = (p.place(src), p.place(dst));
+        if let Some(block) = &ws.sparse[from.slot] {
+            let mut block = block.clone();
+            if let Some(mask) = mask {
+                block.drop(mask, &ws.ids);
+            }
+            ws.sparse[to.slot] = Some(block);
+            return;
+        }
+        if from == to && mask.is_none() {
+            return;
+        }
+        let mut buffer = std::mem::take(&mut ws.values[to.slot]);
+        let cols = p.raw.widths[dst.0];
+        let mut out = view(&mut buffer, ws.ids.len(), to.col, cols, p.values.slots[to.slot]);
+        if from != to {
+            copy_rows(ws.value(p, src), &mut out);
+        }
+        if let Some(mask) = mask {
+            rowwise::drop(mask, &ws.ids, &mut out);
+        }
+        ws.values[to.slot] = buffer;
+    }
+
+    /// Runs operations `end..` backwards from the output's gradient. `live` marks values whose gradient is
+    /// wanted; `grads` receives parameter gradients, added.
+    pub(super) fn backward(&self, ws: &mut Workspace<'_>, end: usize, live: &[bool], mut grads: Option<&mut [Mat]>) {
+        for op in self.program.raw.ops[end..].iter().rev() {
+            let dst = op.dst();
+            let wanted = op.sources().iter().any(|v| live[v.0]) || (grads.is_some() && !op.params().is_empty());
+            if ws.written[dst.0] && wanted {
+                self.backward_op(ws, op, live, grads.as_deref_mut());
+            }
+        }
+    }
+
+    fn backward_op(&self, ws: &mut Workspace<'_>, op: &Op, live: &[bool], grads: Option<&mut [Mat]>) {
+        let p = self.program;
+        let dst = op.dst();
+        let place = p.grad_place(dst);
+        let (rows, cols, stride) = (ws.ids.len(), p.raw.widths[dst.0], p.grads.slots[place.slot]);
+        let mut buffer = std::mem::take(&mut ws.grads[place.slot]);
+        let mut d = view(&mut buffer, rows, place.col, cols, stride);
+        match op {
+            Op::Linear { src, w, .. } => self.linear_back(ws, src, *w, shared(&d), live, grads),
+            Op::Bias { b, .. } => {
+                if let Some(grads) = grads {
+                    rowwise::add_column_sums(shared(&d), grads[b.0].data_mut());
+                }
+            }
+            Op::Activate { kind, src, .. } => {
+                let seen = if *kind == rowwise::Activation::Gelu { *src } else { dst };
+                rowwise::activate_back(*kind, ws.value(p, seen), &mut d);
+            }
+            Op::LayerNorm { src, scale, offset, stats, .. } => {
+                let affine = affine_grads(grads, *scale, *offset);
+                rowwise::layer_norm_back(ws.value(p, *src), &ws.row_stats[*stats], self.param(*scale), &mut d, affine);
+            }
+            Op::BatchNorm { src, scale, offset, state, .. } => {
+                let affine = affine_grads(grads, *scale, *offset);
+                let norm = &self.norms[*state];
+                rowwise::batch_norm_back(ws.value(p, *src), norm.stats(), self.param(*scale), &norm.back, &mut d, affine);
+            }
+            Op::L2Normalise { stats, .. } => {
+                rowwise::l2_normalise_back(ws.value(p, dst), &ws.row_stats[*stats], &mut d);
+            }
+            Op::Dropout { rate, place: number, .. } => {
+                if let Some(mask) = self.mask(*rate, *number) {
+                    rowwise::drop(mask, &ws.ids, &mut d);
+                }
+            }
+            Op::AddScaled { b, eps, .. } => {
+                if let Some(grads) = grads {
+                    grads[eps.0].data_mut()[0] += rowwise::inner(ws.value(p, *b), shared(&d)) as Real;
+                }
+            }
+            Op::Add { .. } | Op::Concat { .. } => {}
+        }
+        ws.grads[place.slot] = buffer;
+        self.hand_down(ws, op, live);
+    }
+
+    /// Passes the (already transformed) gradient of a result to the sources that do not share its place.
+    fn hand_down(&self, ws: &mut Workspace<'_>, op: &Op, live: &[bool]) {
+        if matches!(op, Op::Linear { .. }) {
+            return;
+        }
+        let from = self.program.grad_place(op.dst());
+        let mut col = from.col;
+        for (i, v) in op.sources().iter().enumerate() {
+            let factor = match op {
+                Op::AddScaled { eps, .. } if i == 1 => 1.0 + self.param(*eps)[0],
+                _ => 1.0,
+            };
+            let width = self.program.raw.widths[v.0];
+            if live[v.0] {
+                self.pass_gradient(ws, (from.slot, col), *v, factor);
+            }
+            if matches!(op, Op::Concat { .. }) {
+                col += width;
+            }
+        }
+    }
+
+    fn pass_gradient(&self, ws: &mut Workspace<'_>, (slot, col): (usize, usize), v: Value, factor: Real) {
+        let p = self.program;
+        let to = p.grad_place(v);
+        let first = !std::mem::replace(&mut ws.written[v.0], true);
+        if (to.slot, to.col) == (slot, col) {
+            return;
+        }
+        let (rows, cols) = (ws.ids.len(), p.raw.widths[v.0]);
+        let mut buffer = std::mem::take(&mut ws.grads[to.slot]);
+        let from = Rows { data: &ws.grads[slot][col..], rows, cols, stride: p.grads.slots[slot] };
+        let mut out = view(&mut buffer, rows, to.col, cols, p.grads.slots[to.slot]);
+        if first {
+            (0..rows).for_each(|i| out.row(i).fill(0.0));
+        }
+        rowwise::add_scaled_rows(factor, from, &mut out);
+        ws.grads[to.slot] = buffer;
+    }
+
+    fn linear_back(&self, ws: &mut Workspace<'_>, src: &[Value], w: Param, d: Rows<'_>, live: &[bool], grads: Option<&mut [Mat]>) {
+        let p = self.program;
+        let mut grads = grads;
+        let mut first = 0;
+        for v in src {
+            let width = p.raw.widths[v.0];
+            if let Some(grads) = &mut grads {
+                let g = &mut grads[w.0];
+                let cols = g.cols();
+                let rows = RowsMut { data: &mut g.data_mut()[first * cols..], rows: width, cols, stride: cols };
+                match &ws.sparse[p.place(*v).slot] {
+                    Some(block) => sparse::tn(block, d, rows),
+                    None => gemm::tn(ws.value(p, *v), d, rows, Into::Add),
+                }
+            }
+            if live[v.0] {
+                let to = p.grad_place(*v);
+                let into = if std::mem::replace(&mut ws.written[v.0], true) { Into::Add } else { Into::Set };
+                let mut buffer = std::mem::take(&mut ws.grads[to.slot]);
+                let out = view(&mut buffer, d.rows, to.col, width, p.grads.slots[to.slot]);
+                gemm::nt(d, self.weight_rows(w, first, width), out, into);
+                ws.grads[to.slot] = buffer;
+            }
+            first += width;
+        }
+    }
+}
+
+fn affine_grads(grads: Option<&mut [Mat]>, scale: Param, offset: Param) -> Option<AffineGrad<'_>> {
+    let grads = grads?;
+    let (low, high) = grads.split_at_mut(scale.0.max(offset.0));
+    assert!(scale.0 < offset.0, "a norm's scale is declared before its offset");
+    Some(AffineGrad { scale: low[scale.0].data_mut(), offset: high[0].data_mut() })
+}

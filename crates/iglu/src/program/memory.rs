@@ -1,0 +1,123 @@
+//! Where the values and gradients of a program live inside a block's workspace.
+//!
+//! Operations that need not remember what they overwrite work in place, parts of a concatenation are written
+//! straight into their columns, so a block touches as little memory as the formula allows.
+
+use super::{Builder, Op, Value};
+use crate::kernels::rowwise::Activation;
+
+/// A column range of a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) slot: usize,
+    pub(crate) col: usize,
+}
+
+/// Slots (their widths) and the place of every value.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    pub(crate) slots: Vec<usize>,
+    pub(crate) places: Vec<Place>,
+}
+
+fn consumers(raw: &Builder, output: Value) -> Vec<usize> {
+    let mut count = vec![0; raw.widths.len()];
+    count[output.0] += 1;
+    for v in raw.ops.iter().flat_map(Op::sources) {
+        count[v.0] += 1;
+    }
+    count
+}
+
+/// Whether the gradient of `op` is computed from its own output, which so must stay.
+fn keeps_output(op: &Op) -> bool {
+    match op {
+        Op::Activate { kind, .. } => *kind != Activation::Gelu,
+        Op::L2Normalise { .. } => true,
+        _ => false,
+    }
+}
+
+/// Whether `op` may write its result over its first source.
+fn works_in_place(op: &Op) -> bool {
+    match op {
+        Op::Bias { .. } | Op::L2Normalise { .. } | Op::Dropout { .. } | Op::Add { .. } => true,
+        Op::Activate { kind, .. } => *kind != Activation::Gelu,
+        _ => false,
+    }
+}
+
+/// Places values backwards from the output; `shares(op, source)` says whether an operation's source may live
+/// where its result does. Slot i is input i.
+fn place(raw: &Builder, shares: impl Fn(&Op, usize) -> bool) -> Layout {
+    let mut slots: Vec<usize> = raw.inputs.iter().map(|(_, v)| raw.widths[v.0]).collect();
+    let mut places: Vec<Option<Place>> = vec![None; raw.widths.len()];
+    for (i, (_, v)) in raw.inputs.iter().enumerate() {
+        places[v.0] = Some(Place { slot: i, col: 0 });
+    }
+    for op in raw.ops.iter().rev() {
+        let dst = op.dst();
+        let at = *places[dst.0].get_or_insert_with(|| {
+            slots.push(raw.widths[dst.0]);
+            Place { slot: slots.len() - 1, col: 0 }
+        });
+        let mut col = at.col;
+        for (i, v) in op.sources().iter().enumerate() {
+            if shares(op, i) {
+                places[v.0].get_or_insert(Place { slot: at.slot, col });
+            }
+            if matches!(op, Op::Concat { .. }) {
+                col += raw.widths[v.0];
+            }
+        }
+    }
+    // A value nobody placed and nobody computes cannot exist: inputs and results cover all.
+    let places = places.into_iter().map(|p| p.expect("every value is an input or a result")).collect();
+    Layout { slots, places }
+}
+
+fn is_input(raw: &Builder, v: Value) -> bool {
+    raw.inputs.iter().any(|(_, i)| *i == v)
+}
+
+pub(crate) fn place_values(raw: &Builder, output: Value) -> Layout {
+    let count = consumers(raw, output);
+    let producer = |v: Value| raw.ops.iter().find(|op| op.dst() == v);
+    let mut layout = place(raw, |op, i| {
+        let v = op.sources()[i];
+        let single = count[v.0] == 1 && !is_input(raw, v);
+        match op {
+            Op::Concat { .. } => single,
+            _ => i == 0 && works_in_place(op) && single && !producer(v).is_some_and(keeps_output),
+        }
+    });
+    // Dropout of an input that nobody else reads works on the gathered copy itself.
+    for op in &raw.ops {
+        if let Op::Dropout { src, dst, .. } = op
+            && is_input(raw, *src)
+            && count[src.0] == 1
+        {
+            let (old, new) = (layout.places[dst.0], layout.places[src.0]);
+            if raw.widths[dst.0] == layout.slots[old.slot] {
+                for p in layout.places.iter_mut().filter(|p| p.slot == old.slot) {
+                    *p = new;
+                }
+                layout.slots[old.slot] = 0;
+            }
+        }
+    }
+    layout
+}
+
+pub(crate) fn place_grads(raw: &Builder, output: Value) -> Layout {
+    let count = consumers(raw, output);
+    place(raw, |op, i| {
+        let v = op.sources()[i];
+        let single = count[v.0] == 1 && !is_input(raw, v);
+        match op {
+            Op::Linear { .. } => false,
+            Op::Concat { .. } => single,
+            _ => i == 0 && single,
+        }
+    })
+}

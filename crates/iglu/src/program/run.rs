@@ -1,0 +1,399 @@
+//! Programs over many rows: blocks spread over the pool, private gradient accumulators, ordered reduction.
+//!
+//! Rows are cut into blocks of a size that depends on the program only; parameter gradients are accumulated in
+//! at most [`LANES`] private copies, each fed by a fixed range of blocks, and added up in order. Results so do
+//! not depend on the number of threads.
+
+use super::exec::{Context, Dropping, NormState, Workspace};
+use super::{Op, Program};
+use crate::kernels::rowwise;
+use crate::kernels::{Rows, RowsMut};
+use crate::{Features, Mat, Real, SparseMat};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Most private copies of the parameter gradients.
+const LANES: usize = 8;
+
+/// Rows of an input, indexed by node.
+#[derive(Clone, Copy)]
+pub enum Input<'a> {
+    /// Dense rows.
+    Dense(&'a Mat),
+    /// Sparse rows.
+    Sparse(&'a SparseMat),
+}
+
+impl<'a> From<&'a Features> for Input<'a> {
+    fn from(features: &'a Features) -> Self {
+        match features {
+            Features::Dense(m) => Self::Dense(m),
+            Features::Sparse(m) => Self::Sparse(m),
+        }
+    }
+}
+
+/// The nodes of a pass.
+#[derive(Debug, Clone, Copy)]
+pub enum RowSet<'a> {
+    /// 0..n.
+    All(usize),
+    /// These.
+    List(&'a [u32]),
+}
+
+impl<'a> RowSet<'a> {
+    /// How many.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::All(n) => *n,
+            Self::List(ids) => ids.len(),
+        }
+    }
+
+    /// None.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn fill(&self, span: Range<usize>, ids: &mut Vec<u32>) {
+        ids.clear();
+        match self {
+            Self::All(_) => ids.extend(span.start as u32..span.end as u32),
+            Self::List(list) => ids.extend_from_slice(&list[span]),
+        }
+    }
+}
+
+/// What is minimised at the output of a program.
+pub trait Objective: Sync {
+    /// Value of some rows, and its gradient written to `d`; `ids` names the nodes.
+    fn block(&self, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64;
+}
+
+/// Which statistics batch norms use.
+#[derive(Clone, Copy)]
+pub enum Norms<'a> {
+    /// Those of the rows of the call; gradients go through them.
+    Batch,
+    /// These, as constants.
+    Stored(&'a [NormState]),
+}
+
+/// What changes from call to call.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    /// Parameters, in the program's order.
+    pub params: &'a [&'a Mat],
+    /// Batch norm statistics.
+    pub norms: Norms<'a>,
+    /// Dropout.
+    pub dropping: Dropping,
+}
+
+/// Private gradient accumulators, kept from batch to batch.
+#[derive(Default)]
+pub struct Lanes(Vec<Vec<Mat>>);
+
+impl Lanes {
+    fn prepare(&mut self, program: &Program, lanes: usize) -> &mut [Vec<Mat>] {
+        let fresh = || program.params().iter().map(|p| Mat::zeros(p.rows, p.cols)).collect();
+        self.0.resize_with(self.0.len().max(lanes), fresh);
+        let used = &mut self.0[..lanes];
+        used.par_iter_mut().for_each(|lane| lane.iter_mut().for_each(|m| m.fill(0.0)));
+        used
+    }
+
+    /// Adds all lanes to the first, in order.
+    fn reduce(&mut self, lanes: usize) {
+        const CHUNK: usize = 16 << 10;
+        let Some((sum, others)) = self.0[..lanes].split_first_mut() else { return };
+        for (p, sum) in sum.iter_mut().enumerate() {
+            let add = |(c, chunk): (usize, &mut [Real])| {
+                for other in others.iter() {
+                    let from = &other[p].data()[c * CHUNK..c * CHUNK + chunk.len()];
+                    chunk.iter_mut().zip(from).for_each(|(s, v)| *s += v);
+                }
+            };
+            if sum.data().len() > 4 * CHUNK {
+                sum.data_mut().par_chunks_mut(CHUNK).enumerate().for_each(add);
+            } else {
+                sum.data_mut().chunks_mut(CHUNK).enumerate().for_each(add);
+            }
+        }
+    }
+
+    /// The sum of the last call.
+    pub fn gradient(&mut self) -> &mut [Mat] {
+        self.0.first_mut().map_or(&mut [], |g| g)
+    }
+}
+
+/// A program bound to its inputs.
+pub struct Job<'a> {
+    program: &'a Program,
+    inputs: Vec<Input<'a>>,
+    block: usize,
+    pool: Mutex<Vec<Workspace<'a>>>,
+}
+
+/// The parts of a gradient computation that stay equal over its blocks.
+struct Sweep<'c> {
+    context: Context<'c>,
+    rows: RowSet<'c>,
+    live: Vec<bool>,
+}
+
+impl<'a> Job<'a> {
+    /// Binds inputs in the order of [`Program::inputs`].
+    pub fn new(program: &'a Program, inputs: Vec<Input<'a>>) -> Self {
+        assert_eq!(inputs.len(), program.raw.inputs.len(), "one source of rows per input");
+        for (i, input) in inputs.iter().enumerate() {
+            let width = match input {
+                Input::Dense(m) => m.cols(),
+                Input::Sparse(m) => m.cols(),
+            };
+            assert_eq!(width, program.input_width(i), "width of input {i}");
+        }
+        let widest = program.raw.widths.iter().max().copied().unwrap_or(0);
+        let block = if widest > 512 { 512 } else { 256 };
+        Self { program, inputs, block, pool: Mutex::new(Vec::new()) }
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Vec<Workspace<'a>>> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `work` with a workspace whose inputs hold the rows of `span`.
+    fn with_block<T>(&self, rows: RowSet<'_>, span: Range<usize>, dropping: Dropping, work: impl FnOnce(&mut Workspace<'a>) -> T) -> T {
+        let mut ws = self.pool().pop().unwrap_or_else(|| Workspace::new(self.program));
+        rows.fill(span.clone(), &mut ws.ids);
+        ws.begin(self.program);
+        for (i, input) in self.inputs.iter().enumerate() {
+            match (*input, rows) {
+                (Input::Sparse(m), _) => ws.bind_sparse(i, m),
+                (Input::Dense(m), RowSet::All(_)) if dropping == Dropping::Off => {
+                    ws.bind_direct(i, &m.data()[span.start * m.cols()..span.end * m.cols()]);
+                }
+                (Input::Dense(m), _) => ws.bind_gathered(i, m),
+            }
+        }
+        let out = work(&mut ws);
+        self.pool().push(ws);
+        out
+    }
+
+    fn blocks(&self, rows: RowSet<'_>) -> usize {
+        rows.len().div_ceil(self.block)
+    }
+
+    fn span(&self, rows: RowSet<'_>, block: usize) -> Range<usize> {
+        block * self.block..((block + 1) * self.block).min(rows.len())
+    }
+
+    /// Outputs of all rows, in their order.
+    pub fn forward(&self, call: &Call<'_>, rows: RowSet<'_>, out: &mut Mat) {
+        let states = self.states(call, rows);
+        let context = self.context(call, &states);
+        let width = self.program.width();
+        assert_eq!((out.rows(), out.cols()), (rows.len(), width), "place for the outputs");
+        if width == 0 {
+            return;
+        }
+        out.data_mut().par_chunks_mut(self.block * width).enumerate().for_each(|(b, out)| {
+            self.with_block(rows, self.span(rows, b), call.dropping, |ws| {
+                context.forward(ws, self.program.raw.ops.len());
+                let y = ws.value(self.program, self.program.output);
+                out.chunks_exact_mut(width).enumerate().for_each(|(i, out)| out.copy_from_slice(y.row(i)));
+            });
+        });
+    }
+
+    /// Value of an objective, without gradients.
+    pub fn value(&self, call: &Call<'_>, rows: RowSet<'_>, objective: &dyn Objective) -> f64 {
+        let states = self.states(call, rows);
+        let context = self.context(call, &states);
+        let one = |b: usize| {
+            self.with_block(rows, self.span(rows, b), call.dropping, |ws| {
+                context.forward(ws, self.program.raw.ops.len());
+                self.objective(ws, objective)
+            })
+        };
+        (0..self.blocks(rows)).into_par_iter().map(one).collect::<Vec<f64>>().iter().sum()
+    }
+
+    /// Value of an objective, its parameter gradients into `lanes`.
+    pub fn gradient(&self, call: &Call<'_>, rows: RowSet<'_>, objective: &dyn Objective, lanes: &mut Lanes) -> f64 {
+        self.gradients(call, rows, objective, Some(lanes), &mut [])
+    }
+
+    /// Value of an objective with any of its gradients: parameters into `lanes`, and for each `(input, rows)` of
+    /// `wanted` the gradient at that input, rows in the order of the pass.
+    pub fn gradients(
+        &self,
+        call: &Call<'_>,
+        rows: RowSet<'_>,
+        objective: &dyn Objective,
+        mut lanes: Option<&mut Lanes>,
+        wanted: &mut [(usize, &mut Mat)],
+    ) -> f64 {
+        let mut states = self.states(call, rows);
+        let live = self.live(lanes.is_some(), wanted);
+        if matches!(call.norms, Norms::Batch) {
+            self.add_backward_sums(call, rows, objective, &mut states);
+        }
+        let sweep = Sweep { context: self.context(call, &states), rows, live };
+        let blocks = self.blocks(rows);
+        let count = if lanes.is_some() { blocks.min(LANES) } else { blocks };
+        let accumulators = match &mut lanes {
+            Some(l) => l.prepare(self.program, count).iter_mut().map(|g| Some(g.as_mut_slice())).collect(),
+            None => (0..count).map(|_| None).collect::<Vec<_>>(),
+        };
+        let mut places: Vec<_> = wanted
+            .iter_mut()
+            .map(|(input, m)| (*input, m.cols(), m.data_mut()))
+            .collect();
+        let mut tasks = Vec::with_capacity(count);
+        for (lane, grads) in accumulators.into_iter().enumerate() {
+            let (first, last) = (lane * blocks / count, (lane + 1) * blocks / count);
+            let covered = self.span(rows, last - 1).end - first * self.block;
+            let outs: Vec<_> = places
+                .iter_mut()
+                .map(|(input, width, rest)| {
+                    let (mine, others) = std::mem::take(rest).split_at_mut(covered * *width);
+                    *rest = others;
+                    (*input, *width, mine)
+                })
+                .collect();
+            tasks.push((first..last, grads, outs));
+        }
+        let run = |(span, grads, outs)| self.run_lane(&sweep, objective, span, grads, outs);
+        let total = tasks.into_par_iter().map(run).collect::<Vec<f64>>().iter().sum();
+        if let Some(lanes) = lanes {
+            lanes.reduce(count);
+        }
+        total
+    }
+
+    fn run_lane(
+        &self,
+        sweep: &Sweep<'_>,
+        objective: &dyn Objective,
+        blocks: Range<usize>,
+        mut grads: Option<&mut [Mat]>,
+        mut outs: Vec<(usize, usize, &mut [Real])>,
+    ) -> f64 {
+        let mut total = 0.0;
+        for b in blocks {
+            let span = self.span(sweep.rows, b);
+            let rows = span.len();
+            total += self.with_block(sweep.rows, span, sweep.context.dropping, |ws| {
+                sweep.context.forward(ws, self.program.raw.ops.len());
+                let value = self.objective(ws, objective);
+                sweep.context.backward(ws, 0, &sweep.live, grads.as_deref_mut());
+                for (input, width, rest) in &mut outs {
+                    let (mine, others) = std::mem::take(rest).split_at_mut(rows * *width);
+                    *rest = others;
+                    match ws.input_grad(self.program, self.program.raw.inputs[*input].1) {
+                        Some(d) => mine.chunks_exact_mut(*width).enumerate().for_each(|(i, o)| o.copy_from_slice(d.row(i))),
+                        None => mine.fill(0.0),
+                    }
+                }
+                value
+            });
+        }
+        total
+    }
+
+    fn objective(&self, ws: &mut Workspace<'_>, objective: &dyn Objective) -> f64 {
+        ws.begin_back(self.program);
+        let ids = std::mem::take(&mut ws.ids);
+        ws.ids.clone_from(&ids);
+        let (y, mut d) = ws.output(self.program);
+        objective.block(&ids, y, &mut d)
+    }
+
+    fn context<'c>(&'c self, call: &Call<'c>, states: &'c [NormState]) -> Context<'c> {
+        Context { program: self.program, params: call.params, norms: states, dropping: call.dropping }
+    }
+
+    /// Values whose gradient leads to something wanted.
+    fn live(&self, params: bool, wanted: &[(usize, &mut Mat)]) -> Vec<bool> {
+        let mut live = vec![false; self.program.raw.widths.len()];
+        for (input, _) in wanted {
+            live[self.program.raw.inputs[*input].1.0] = true;
+        }
+        for op in &self.program.raw.ops {
+            let below = op.sources().iter().any(|v| live[v.0]);
+            live[op.dst().0] = below || (params && !op.params().is_empty());
+        }
+        live
+    }
+
+    /// Statistics of the batch norms for a call: the stored ones, or those of its rows.
+    pub fn states(&self, call: &Call<'_>, rows: RowSet<'_>) -> Vec<NormState> {
+        if let Norms::Stored(states) = call.norms {
+            assert_eq!(states.len(), self.program.batch_norms(), "one state per batch norm");
+            return states.to_vec();
+        }
+        let mut states = vec![NormState::default(); self.program.batch_norms()];
+        for (at, op) in self.program.raw.ops.iter().enumerate() {
+            let Op::BatchNorm { src, eps, state, .. } = op else { continue };
+            let context = self.context(call, &states);
+            let width = self.program.raw.widths[src.0];
+            let zero = vec![0.0; width];
+            let sums = self.sum_blocks(rows, width, call.dropping, |ws, sums| {
+                context.forward(ws, at);
+                rowwise::add_column_moments(ws.value(self.program, *src), &zero, sums);
+            });
+            let n = rows.len().max(1) as f64;
+            states[*state] = NormState {
+                mean: sums.iter().map(|s| (s[0] / n) as Real).collect(),
+                rstd: sums.iter().map(|s| (1.0 / ((s[1] / n - (s[0] / n).powi(2)).max(0.0) + eps).sqrt()) as Real).collect(),
+                back: vec![[0.0; 2]; width],
+            };
+        }
+        states
+    }
+
+    /// What gradients through batch statistics need, from the last batch norm to the first.
+    fn add_backward_sums(&self, call: &Call<'_>, rows: RowSet<'_>, objective: &dyn Objective, states: &mut [NormState]) {
+        let all = vec![true; self.program.raw.widths.len()];
+        for (at, op) in self.program.raw.ops.iter().enumerate().rev() {
+            let Op::BatchNorm { src, dst, state, .. } = op else { continue };
+            let context = self.context(call, states);
+            let norm = &states[*state];
+            let stats = rowwise::ColumnStats { mean: &norm.mean, rstd: &norm.rstd };
+            let sums = self.sum_blocks(rows, norm.mean.len(), call.dropping, |ws, sums| {
+                context.forward(ws, self.program.raw.ops.len());
+                self.objective(ws, objective);
+                context.backward(ws, at + 1, &all, None);
+                rowwise::add_batch_norm_sums(ws.value(self.program, *src), stats, ws.grad(self.program, *dst), sums);
+            });
+            let n = rows.len().max(1) as f64;
+            states[*state].back = sums.iter().map(|s| [(s[0] / n) as Real, (s[1] / n) as Real]).collect();
+        }
+    }
+
+    /// Column sums over all blocks, added in block order.
+    fn sum_blocks(
+        &self,
+        rows: RowSet<'_>,
+        width: usize,
+        dropping: Dropping,
+        add: impl Fn(&mut Workspace<'a>, &mut [[f64; 2]]) + Sync,
+    ) -> Vec<[f64; 2]> {
+        let one = |b: usize| {
+            let mut sums = vec![[0.0; 2]; width];
+            self.with_block(rows, self.span(rows, b), dropping, |ws| add(ws, &mut sums));
+            sums
+        };
+        let parts: Vec<_> = (0..self.blocks(rows)).into_par_iter().map(one).collect();
+        let mut total = vec![[0.0; 2]; width];
+        for part in parts {
+            total.iter_mut().zip(part).for_each(|(t, p)| *t = [t[0] + p[0], t[1] + p[1]]);
+        }
+        total
+    }
+}
