@@ -86,7 +86,7 @@ fn unwritable(e: &dyn std::fmt::Display) -> Error {
 fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     let mut file = open(path)?;
     let mut bytes = Vec::new();
-    file.by_ref().take(16).read_to_end(&mut bytes).map_err(|e| unreadable(&e))?;
+    (&mut file).take(16).read_to_end(&mut bytes).map_err(|e| unreadable(&e))?;
     check_start(&bytes)?;
     file.read_to_end(&mut bytes).map_err(|e| unreadable(&e))?;
     Ok(bytes)

@@ -9,6 +9,8 @@ mod gin;
 mod linear;
 mod sage;
 mod saint;
+#[cfg(test)]
+mod tests;
 
 use crate::kernels::rowwise::Activation;
 use crate::operator::Norm;

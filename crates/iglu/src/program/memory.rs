@@ -29,11 +29,13 @@ fn consumers(raw: &Builder, output: Value) -> Vec<usize> {
     count
 }
 
-/// Whether the gradient of `op` is computed from its own output, which so must stay.
-fn keeps_output(op: &Op) -> bool {
-    match op {
-        Op::Activate { kind, .. } => *kind != Activation::Gelu,
-        Op::L2Normalise { .. } => true,
+/// Whether a gradient is computed from the value itself, which so must stay: some functions' from their output;
+/// parts of a concatenation live in its memory.
+fn must_stay(raw: &Builder, v: Value) -> bool {
+    match raw.ops.iter().find(|op| op.dst() == v) {
+        Some(Op::Activate { kind, .. }) => *kind != Activation::Gelu,
+        Some(Op::L2Normalise { .. }) => true,
+        Some(Op::Concat { parts, .. }) => parts.iter().any(|part| must_stay(raw, *part)),
         _ => false,
     }
 }
@@ -82,13 +84,12 @@ fn is_input(raw: &Builder, v: Value) -> bool {
 
 pub(crate) fn place_values(raw: &Builder, output: Value) -> Layout {
     let count = consumers(raw, output);
-    let producer = |v: Value| raw.ops.iter().find(|op| op.dst() == v);
     let mut layout = place(raw, |op, i| {
         let v = op.sources()[i];
         let single = count[v.0] == 1 && !is_input(raw, v);
         match op {
             Op::Concat { .. } => single,
-            _ => i == 0 && works_in_place(op) && single && !producer(v).is_some_and(keeps_output),
+            _ => i == 0 && works_in_place(op) && single && !must_stay(raw, v),
         }
     });
     // Dropout of an input that nobody else reads works on the gathered copy itself.

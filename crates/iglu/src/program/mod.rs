@@ -8,8 +8,6 @@
 mod exec;
 mod memory;
 mod run;
-#[cfg(test)]
-mod tests;
 
 pub use exec::{Dropping, NormState};
 pub use run::{Call, Input, Job, Lanes, Norms, Objective, RowSet};

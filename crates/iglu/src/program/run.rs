@@ -99,6 +99,13 @@ pub struct Lanes(Vec<Vec<Mat>>);
 impl Lanes {
     fn prepare(&mut self, program: &Program, lanes: usize) -> &mut [Vec<Mat>] {
         let fresh = || program.params().iter().map(|p| Mat::zeros(p.rows, p.cols)).collect();
+        let shapes = |lane: &Vec<Mat>| {
+            let same = |(m, p): (&Mat, &super::ParamSpec)| (m.rows(), m.cols()) == (p.rows, p.cols);
+            lane.len() == program.params().len() && lane.iter().zip(program.params()).all(same)
+        };
+        if !self.0.iter().all(shapes) {
+            self.0.clear();
+        }
         self.0.resize_with(self.0.len().max(lanes), fresh);
         let used = &mut self.0[..lanes];
         used.par_iter_mut().for_each(|lane| lane.iter_mut().for_each(|m| m.fill(0.0)));

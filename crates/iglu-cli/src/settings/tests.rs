@@ -1,0 +1,142 @@
+use super::*;
+use iglu::config::{Auto, Batch, Order};
+
+/// The configuration that `--set` entries give.
+fn set(entries: &[&str]) -> Result<Config> {
+    let set = entries.iter().map(ToString::to_string).collect();
+    SettingsArgs { set, ..SettingsArgs::default() }.resolve()
+}
+
+/// The message for a configuration that cannot be used.
+fn check(result: Result<Config>, expect: &[&str]) {
+    let e = result.map(|_| ()).expect_err("accepted");
+    assert_eq!(e.exit_code(), 64, "{e}");
+    for part in expect {
+        assert!(e.to_string().contains(part), "{e}\nexpected {part}");
+    }
+}
+
+/// A configuration file with this text, and flags.
+fn with_file(name: &str, text: &str, args: SettingsArgs) -> Result<Config> {
+    let path = std::env::temp_dir().join(format!("iglu-settings-{}-{name}.toml", std::process::id()));
+    std::fs::write(&path, text).unwrap();
+    let config = SettingsArgs { config: Some(path.clone()), ..args }.resolve();
+    std::fs::remove_file(&path).unwrap();
+    config
+}
+
+#[test]
+fn nothing_given_gives_the_defaults() {
+    assert_eq!(SettingsArgs::default().resolve().unwrap(), Config::default());
+}
+
+#[test]
+fn keys_are_dotted_or_leaves_and_values_need_no_quotes() {
+    let config = set(&[
+        "train.lambda=0.25",
+        "lr = 1",
+        "order=backprop",
+        "batch=full",
+        "epochs=7",
+        "skips=[\"0->2\"]",
+        "bias=false",
+        "seed=9",
+    ])
+    .unwrap();
+    assert_eq!((config.train.lambda, config.optim.lr, config.seed), (0.25, 1.0, 9));
+    assert_eq!((config.train.order, config.train.batch), (Order::Backprop, Batch::Full));
+    assert_eq!((config.train.epochs, config.network.bias), (Auto::Set(7), false));
+    assert_eq!(config.network.skips, ["0->2"]);
+}
+
+#[test]
+fn later_layers_win() {
+    let text = "seed = 1\nthreads = 1\n[optim]\nlr = 0.1\n[network]\nhidden = 8\n";
+    let flags = || SettingsArgs { lr: Some("0.2".into()), hidden: Some("16".into()), ..SettingsArgs::default() };
+    let config = with_file("win", text, SettingsArgs { set: vec!["lr=0.3".into(), "seed=4".into()], ..flags() }).unwrap();
+    assert_eq!((config.optim.lr, config.network.hidden, config.seed, config.threads), (0.3, 16, 4, 1));
+    assert_eq!(set(&["lr=1", "lr=2"]).unwrap().optim.lr, 2.0);
+}
+
+#[test]
+fn a_written_configuration_reads_back() {
+    let mut config = Config { seed: 3, ..Config::default() };
+    config.train.epochs = Auto::Set(5);
+    config.network.skips = vec!["0->1".into()];
+    let text = to_toml(&config).unwrap();
+    assert_eq!(with_file("back", &text, SettingsArgs::default()).unwrap(), config);
+    assert!(keys_help().contains("  lambda = 0.3\n"), "{}", keys_help());
+}
+
+#[test]
+fn unknown_keys_name_the_nearest() {
+    check(set(&["lamda=1"]), &["--set: `lamda`", "no such key", "did you mean `train.lambda`?"]);
+    check(set(&["train.lamda=1"]), &["did you mean `train.lambda`?"]);
+    check(set(&["trian.lambda=1"]), &["did you mean `train.lambda`?"]);
+    check(set(&["weight-decay=1"]), &["did you mean `optim.weight_decay`?"]);
+    check(set(&["colour=1"]), &["`iglu train --help` lists the keys"]);
+    check(set(&["network=1"]), &["is a table of keys"]);
+    check(set(&["lambda"]), &["has no `=`", "KEY=VALUE"]);
+    check(set(&["=1"]), &["no such key"]);
+}
+
+#[test]
+fn wrong_values_name_key_value_and_what_is_possible() {
+    for (entry, expect) in [
+        ("layers=two", "network.layers: \"two\"; expected a whole number"),
+        ("layers=-1", "network.layers: -1; expected a whole number"),
+        ("seed=1.5", "seed: 1.5; expected a whole number"),
+        ("lr=fast", "optim.lr: \"fast\"; expected a number"),
+        ("bias=1", "network.bias: 1; expected true or false"),
+        ("epochs=1.5", "train.epochs: 1.5; expected a whole number of at least 0, or `auto`"),
+        ("batch=half", "train.batch: \"half\"; expected a whole number of at least 0, or `auto`, or `full`"),
+        ("order=inverse", "expected `inverted`, `inverted-printed`, `backprop`, `exact`"),
+        ("head=line", "expected `linear` or `conv`"),
+        ("metric=acc", "expected `accuracy`, `f1-micro`, `f1-macro`, `roc-auc`, or `auto`"),
+        ("layer=3", "network.layer: 3; expected text"),
+        ("each=[{k=1, hiden=3}]", "unknown field `hiden`"),
+        ("skips=0->2", "network.skips: \"0->2\""),
+    ] {
+        check(set(&[entry]), &[expect]);
+    }
+    check(set(&["order=invertd"]), &["did you mean `inverted`?"]);
+}
+
+#[test]
+fn impossible_values_name_flag_and_key() {
+    let flag = |args: SettingsArgs| args.resolve();
+    let dropout = SettingsArgs { dropout: Some("1.0".into()), ..SettingsArgs::default() };
+    check(flag(dropout), &["--dropout: network.dropout: 1;", "less than 1"]);
+    check(set(&["lr=nan"]), &["--set: optim.lr: NaN"]);
+    check(with_file("lr", "[optim]\n\nlr = -1", SettingsArgs::default()), &["line 3: optim.lr: -1"]);
+}
+
+#[test]
+fn files_are_blamed_by_line() {
+    for (name, text, expect) in [
+        ("key", "seed = 1\n[train]\nlamda = 1\n", &["line 3: `train.lamda`", "did you mean `train.lambda`?"][..]),
+        ("leaf", "lambda = 1\n", &["line 1: `lambda`", "did you mean `train.lambda`?"]),
+        ("table", "[trian]\nlambda = 1\n", &["line 2: `trian.lambda`", "did you mean `train.lambda`?"]),
+        ("empty", "\n[trian]\n", &["line 2: `trian`"]),
+        ("scalar", "train = 3\n", &["line 1: `train`: is a table of keys"]),
+        ("type", "\n\n[network]\nhidden = \"wide\"\n", &["line 4: network.hidden: \"wide\"; expected a whole number"]),
+        ("syntax", "seed = \n", &["line 1"]),
+        ("twice", "seed = 1\nseed = 2\n", &["line 2", "duplicate key"]),
+    ] {
+        check(with_file(name, text, SettingsArgs::default()), expect);
+    }
+}
+
+#[test]
+fn a_file_may_have_empty_tables_and_single_layers() {
+    let text = "[train]\n[[network.each]]\nk = 1\nhidden = 3\n";
+    let config = with_file("each", text, SettingsArgs::default()).unwrap();
+    assert_eq!(config.network.each[0].hidden, Some(3));
+}
+
+#[test]
+fn files_that_cannot_be_configurations_are_refused() {
+    let missing = SettingsArgs { config: Some("no/such.toml".into()), ..SettingsArgs::default() };
+    assert_eq!(missing.resolve().expect_err("accepted").exit_code(), 66);
+    check(with_file("long", &"#".repeat(2 << 20), SettingsArgs::default()), &["longer than 1 MiB"]);
+}
