@@ -24,9 +24,13 @@ pub fn usage(message: &clap::Error) -> u8 {
     if message.use_stderr() { USAGE } else { 0 }
 }
 
-/// Runs the program; a panic in it becomes a short message and exit code 70.
-pub fn guarded(program: impl FnOnce() -> u8) -> u8 {
+/// From now on a panic prints a short message that asks for a report.
+pub fn announce_panics() {
     panic::set_hook(Box::new(|info| text::note(&apology(info))));
+}
+
+/// Runs the program; a panic in it ends with exit code 70.
+pub fn guarded(program: impl FnOnce() -> u8) -> u8 {
     panic::catch_unwind(AssertUnwindSafe(program)).unwrap_or(BUG)
 }
 

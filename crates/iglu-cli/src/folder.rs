@@ -48,7 +48,9 @@ impl RunFolder {
     /// Writes and removes a small file: permission bits alone do not tell.
     fn tried(self) -> Result<Self> {
         let trial = self.path.join(format!(".trial.{}", std::process::id()));
-        fs::write(&trial, b"iglu").and_then(|()| fs::remove_file(&trial)).map_err(|e| unwritable(&self.path, &e))?;
+        fs::write(&trial, b"iglu")
+            .and_then(|()| fs::remove_file(&trial))
+            .map_err(|e| unwritable(&self.path, &e))?;
         Ok(self)
     }
 
@@ -57,11 +59,14 @@ impl RunFolder {
         self.path.join(MODEL)
     }
 
-    /// Writes the model, the configuration it was trained with, and the summary; replaces those of an earlier run.
-    pub fn fill(&self, model: &Model, config: &str, summary: &str) -> Result<()> {
-        iglu_data::model::save(&self.model(), model)?;
-        iglu_data::model::write_text(&self.path.join("config.toml"), config)?;
-        iglu_data::model::write_text(&self.path.join("summary.json"), summary)
+    /// Writes the model; replaces that of an earlier run.
+    pub fn keep(&self, model: &Model) -> Result<()> {
+        iglu_data::model::save(&self.model(), model)
+    }
+
+    /// Writes a text beside the model; replaces that of an earlier run.
+    pub fn add(&self, name: &str, text: &str) -> Result<()> {
+        iglu_data::model::write_text(&self.path.join(name), text)
     }
 }
 

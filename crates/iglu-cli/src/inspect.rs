@@ -18,7 +18,7 @@ pub struct InspectArgs {
     #[arg(default_value = DEFAULT_SOURCE)]
     data: String,
     /// Which of several splits, from 0
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     split: usize,
     /// Print one JSON object
     #[arg(long)]

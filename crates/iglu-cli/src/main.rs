@@ -63,6 +63,7 @@ impl Command {
 }
 
 fn main() -> ExitCode {
+    exit::announce_panics();
     exit::guarded(|| match Cli::try_parse() {
         Ok(cli) => exit::code(cli.command.run()),
         Err(e) => exit::usage(&e),

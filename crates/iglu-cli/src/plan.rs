@@ -13,7 +13,7 @@ Examples:
 
 /// Arguments of `iglu plan`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, after_long_help = long_help())]
+#[command(args_override_self = true, after_help = EXAMPLES, after_long_help = long_help())]
 pub struct PlanArgs {
     #[command(flatten)]
     settings: SettingsArgs,

@@ -4,6 +4,7 @@ use crate::folder::MODEL;
 use crate::text::{self, aligned, duration, score};
 use crate::threads;
 use crate::train::load_options;
+use clap::value_parser;
 use iglu::metrics::Metric;
 use iglu::model::Model;
 use iglu::observe::Stopwatch;
@@ -31,11 +32,11 @@ pub struct PredictArgs {
     #[arg(long, value_name = "FILE.npy")]
     out: PathBuf,
     /// Which of several splits to score, from 0 [default: the one trained on]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     split: Option<usize>,
     /// Worker threads; 0: one per core
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    threads: usize,
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = value_parser!(u16).range(..=1024))]
+    threads: u16,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -52,26 +53,28 @@ struct Prediction {
 
 /// A prediction, how long it took and where it went.
 #[derive(Debug, Serialize)]
-struct Output<'a> {
+struct Output {
     #[serde(flatten)]
     prediction: Prediction,
     seconds: f64,
-    out: &'a Path,
+    out: String,
 }
 
 /// Predicts in a pool of its own.
 pub fn run(args: &PredictArgs) -> Result<()> {
-    threads::pool(args.threads)?.install(|| predict(args))
+    threads::pool(args.threads.into())?.install(|| predict(args))
 }
 
 fn predict(args: &PredictArgs) -> Result<()> {
     let model = iglu_data::model::load(&model_path(&args.model))?;
     let data = load_data(args, &model)?;
     let watch = Stopwatch::new();
-    let logits = model.predict(&data.graph, &data.features).map_err(|e| e.within(&format!("`{}`", args.data)))?;
+    let logits =
+        model.predict(&data.graph, &data.features).map_err(|e| e.within(&format!("`{}`", args.data)))?;
     let seconds = watch.seconds();
     iglu_data::write_npy(&args.out, &logits)?;
-    show(args, &Output { prediction: judge(&model, &data, &logits), seconds, out: &args.out })
+    let prediction = judge(&model, &data, &logits);
+    show(args, &Output { prediction, seconds, out: args.out.display().to_string() })
 }
 
 /// A run's folder stands for the model in it.
@@ -106,14 +109,15 @@ fn comparable(model: &Model, labels: &Labels) -> bool {
     shape.classes == labels.classes() && shape.multi_label == matches!(labels, Labels::Multi { .. })
 }
 
-fn show(args: &PredictArgs, output: &Output<'_>) -> Result<()> {
+fn show(args: &PredictArgs, output: &Output) -> Result<()> {
     if args.json {
         return text::print_json(output);
     }
     let Prediction { metric, val, test, shape: [rows, cols] } = output.prediction;
-    let with_metric = |value: Option<f64>| value.map_or_else(|| score(None), |_| format!("{} {metric}", score(value)));
+    let with_metric =
+        |value: Option<f64>| value.map_or_else(|| score(None), |_| format!("{} {metric}", score(value)));
     text::print(&aligned(&[
-        ("scores", format!("{}: {rows} nodes x {cols} classes", output.out.display())),
+        ("scores", format!("{}: {rows} nodes x {cols} classes", output.out)),
         ("validation", with_metric(val)),
         ("test", with_metric(test)),
         ("time", duration(output.seconds)),

@@ -52,17 +52,14 @@ impl Progress {
 
     fn line(&self, at: At) -> String {
         let width = at.epochs.to_string().len();
-        let mut line = format!("epoch {:>width$}/{}  loss {:.4}", at.epoch, at.epochs, at.loss);
-        if let Some(val) = self.last {
-            line += &format!("  val {val:.4}");
-        }
-        if let Some((epoch, val)) = self.best {
-            line += &format!("  best {val:.4} (epoch {epoch})");
-        }
-        if let Some(left) = at.left() {
-            line += &format!("  left {}", text::duration(left));
-        }
-        line
+        let parts = [
+            Some(format!("epoch {:>width$}/{}", at.epoch, at.epochs)),
+            Some(format!("loss {:.4}", at.loss)),
+            self.last.map(|val| format!("val {val:.4}")),
+            self.best.map(|(epoch, val)| format!("best {val:.4} (epoch {epoch})")),
+            at.left().map(|seconds| format!("left {}", text::duration(seconds))),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
     }
 
     fn show(&mut self, line: &str, evaluated: bool) {

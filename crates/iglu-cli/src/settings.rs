@@ -6,6 +6,8 @@ mod file;
 mod keys;
 
 use iglu::config::Config;
+use iglu::layers::ARCHITECTURES;
+use iglu::metrics::METRICS;
 use iglu::{Error, Result};
 use keys::Keys;
 use serde::Deserialize;
@@ -16,14 +18,14 @@ use toml::{Table, Value};
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Configuration")]
 pub struct SettingsArgs {
-    /// Configuration file; flags and --set go before it
+    /// Configuration file; flags and --set win over it
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
     /// Any key of the configuration, as `lambda=0.1` or `train.lambda=0.1` (repeatable, last one wins)
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Architecture: gcn, sage, saint, gin, linear
-    #[arg(long, value_name = "NAME")]
+    /// Architecture of the graph layers
+    #[arg(long, value_name = "NAME", help = layer_help())]
     layer: Option<String>,
     /// Number of graph layers
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -73,8 +75,8 @@ pub struct SettingsArgs {
     /// Which of several splits of a file, from 0
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     split: Option<String>,
-    /// Score that chooses the best model, or auto
-    #[arg(long, value_name = "NAME")]
+    /// Score that chooses the best model
+    #[arg(long, value_name = "NAME", help = metric_help())]
     metric: Option<String>,
 }
 
@@ -96,7 +98,7 @@ impl SettingsArgs {
         let given = self.assignments(&keys)?;
         let mut table = Table::new();
         for assignment in &given {
-            keys.check(assignment)?;
+            keys::check(assignment)?;
             insert(&mut table, &assignment.key, assignment.value.clone());
         }
         let config = Config::deserialize(Value::Table(table))
@@ -154,8 +156,19 @@ pub fn to_toml(config: &Config) -> Result<String> {
 /// Keys and defaults, for `--help`.
 pub fn keys_help() -> String {
     let defaults = to_toml(&Config::default()).unwrap_or_default();
-    let indented: String = defaults.lines().map(|l| format!("  {l}\n")).collect();
+    let indent = |line: &str| format!("  {line}").trim_end().to_string() + "\n";
+    let indented: String = defaults.lines().map(indent).collect();
     format!("Keys of --config and --set, with their defaults:\n{indented}")
+}
+
+fn layer_help() -> String {
+    let names: Vec<&str> = ARCHITECTURES.iter().map(|a| a.name).collect();
+    format!("Architecture of the graph layers: {}", names.join(", "))
+}
+
+fn metric_help() -> String {
+    let names: Vec<&str> = METRICS.iter().map(|(name, _)| *name).collect();
+    format!("Score that chooses the best model: {}, auto", names.join(", "))
 }
 
 /// `key=value` of `--set`; the key may be the last part of a dotted one.

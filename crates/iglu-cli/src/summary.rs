@@ -6,7 +6,6 @@ use iglu::observe::Report;
 use iglu_data::Card;
 use serde::Serialize;
 use std::fmt;
-use std::path::PathBuf;
 
 /// What a training run gave, where it came from and where it went.
 #[derive(Debug, Serialize)]
@@ -23,7 +22,7 @@ pub struct Summary<'a> {
     /// Instruction set of the kernels.
     pub isa: String,
     /// The best model.
-    pub model: PathBuf,
+    pub model: String,
     /// The data in numbers.
     pub data: &'a Card,
     /// The configuration, with everything decided.
@@ -43,7 +42,7 @@ impl Summary<'_> {
             ("time", self.time_line()),
         ];
         lines.extend(memory);
-        lines.push(("model", self.model.display().to_string()));
+        lines.push(("model", self.model.clone()));
         lines.push(("predict with", self.predict_line()));
         lines
     }
@@ -51,7 +50,10 @@ impl Summary<'_> {
     fn data_line(&self) -> String {
         let d = self.data;
         let [nodes, edges, features, classes] = [d.nodes, d.edges, d.features, d.classes].map(grouped);
-        format!("{}: {nodes} nodes, {edges} edges, {features} features, {classes} classes ({})", d.name, d.task)
+        format!(
+            "{}: {nodes} nodes, {edges} edges, {features} features, {classes} classes ({})",
+            d.name, d.task
+        )
     }
 
     fn network_line(&self) -> String {
@@ -62,7 +64,10 @@ impl Summary<'_> {
     }
 
     fn score_line(&self, value: Option<f64>) -> String {
-        value.map_or_else(|| "no labelled nodes".to_string(), |_| format!("{} {}", score(value), self.report.metric))
+        value.map_or_else(
+            || "no labelled nodes".to_string(),
+            |_| format!("{} {}", score(value), self.report.metric),
+        )
     }
 
     fn time_line(&self) -> String {
@@ -73,8 +78,7 @@ impl Summary<'_> {
     }
 
     fn predict_line(&self) -> String {
-        let (model, source) = (self.model.display().to_string(), self.source.to_string());
-        format!("iglu predict {} {} --out scores.npy", quoted(&model), quoted(&source))
+        format!("iglu predict {} {} --out scores.npy", quoted(&self.model), quoted(self.source))
     }
 }
 
@@ -96,9 +100,12 @@ mod tests {
 
     #[test]
     fn words_survive_the_shell() {
-        for (word, expect) in
-            [("runs/a-1", "runs/a-1"), ("synth:a@0.1", "synth:a@0.1"), ("my data", "'my data'"), ("a'b#1", r"'a'\''b#1'")]
-        {
+        for (word, expect) in [
+            ("runs/a-1", "runs/a-1"),
+            ("synth:a@0.1", "synth:a@0.1"),
+            ("my data", "'my data'"),
+            ("a'b#1", r"'a'\''b#1'"),
+        ] {
             assert_eq!(quoted(word), expect);
         }
     }

@@ -8,6 +8,10 @@ use std::thread;
 pub fn pool(count: usize) -> Result<ThreadPool> {
     let count = if count > 0 { count } else { thread::available_parallelism().map_or(1, usize::from) };
     ThreadPoolBuilder::new().num_threads(count).build().map_err(|e| {
-        Error::usage("threads", format!("{count} threads cannot be started: {e}"), "ask for fewer, or for 0 (all cores)")
+        Error::usage(
+            "threads",
+            format!("{count} threads cannot be started: {e}"),
+            "ask for fewer, or for 0 (all cores)",
+        )
     })
 }

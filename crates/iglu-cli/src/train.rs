@@ -21,7 +21,7 @@ Examples:
 
 /// Arguments of `iglu train`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, after_long_help = long_help())]
+#[command(args_override_self = true, after_help = EXAMPLES, after_long_help = long_help())]
 pub struct TrainArgs {
     /// An .npz file, or `synth:NAME[@scale][#seed]`
     #[arg(default_value = DEFAULT_SOURCE)]
@@ -75,17 +75,19 @@ fn fit_with_progress(args: &TrainArgs, config: &Config, data: &Dataset) -> Resul
 
 fn finish(args: &TrainArgs, trained: &Trained, card: &Card, folder: &RunFolder) -> Result<()> {
     let config = trained.model.config();
+    folder.keep(&trained.model)?;
+    folder.add("config.toml", &settings::to_toml(config)?)?;
     let summary = Summary {
         version: env!("CARGO_PKG_VERSION"),
         source: &args.data,
         report: &trained.report,
         peak_rss_bytes: memory::peak_bytes(),
         isa: format!("{:?}", kernels::isa()).to_lowercase(),
-        model: folder.model(),
+        model: folder.model().display().to_string(),
         data: card,
         config,
     };
     let json = text::json(&summary)?;
-    folder.fill(&trained.model, &settings::to_toml(config)?, &json)?;
+    folder.add("summary.json", &json)?;
     if args.json { text::print(&json) } else { text::print(&summary.to_string()) }
 }

@@ -6,6 +6,7 @@
 
 mod card;
 pub mod formats;
+pub mod model;
 mod nearest;
 mod output;
 pub mod synth;

@@ -6,7 +6,7 @@
 //! whole, finite network of the declared shape is refused.
 
 use crate::{output, quoted};
-use iglu::config::Config;
+use iglu::config::{Config, Head};
 use iglu::model::{Model, ModelShape};
 use iglu::{Error, Mat, Result};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
@@ -57,10 +57,14 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
 }
 
 fn to_bytes(model: &Model) -> Result<Vec<u8>> {
-    let tensors: Vec<_> = model.tensors().into_iter().map(|(name, m)| (name, little_endian(m), [m.rows(), m.cols()])).collect();
-    let views = tensors.iter().map(|(name, bytes, shape)| {
-        Ok((name.as_str(), TensorView::new(Dtype::F32, shape.to_vec(), bytes)?))
-    });
+    let tensors: Vec<_> = model
+        .tensors()
+        .into_iter()
+        .map(|(name, m)| (name, little_endian(&m), [m.rows(), m.cols()]))
+        .collect();
+    let views = tensors
+        .iter()
+        .map(|(name, bytes, shape)| Ok((name.as_str(), TensorView::new(Dtype::F32, shape.to_vec(), bytes)?)));
     let views: std::result::Result<Vec<_>, safetensors::SafeTensorError> = views.collect();
     let metadata = HashMap::from([(KEY.to_string(), about(model)?)]);
     views.and_then(|views| serialize(views, Some(metadata))).map_err(|e| unwritable(&e))
@@ -129,10 +133,12 @@ fn no_safetensors(found: &str) -> Error {
 }
 
 fn from_bytes(bytes: &[u8]) -> Result<Model> {
-    let damaged = |e| Error::data("", format!("damaged safetensors file: {e}"), "copy or fetch the file again");
+    let damaged =
+        |e| Error::data("", format!("damaged safetensors file: {e}"), "copy or fetch the file again");
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
     let about = parse_about(header.metadata().as_ref().and_then(|m| m.get(KEY)))?;
     let config = parse_config(&about.config)?;
+    check_size(&config, about.shape, header.data_len())?;
     let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
     let mut tensors = file.tensors();
     tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -155,7 +161,8 @@ fn parse_about(text: Option<&String>) -> Result<About> {
         return Err(foreign(format!("metadata `{KEY}`: format `{}`; expected `{FORMAT}`", kind.format)));
     }
     if kind.version > VERSION {
-        let found = format!("version {} of the format; this program reads up to version {VERSION}", kind.version);
+        let found =
+            format!("version {} of the format; this program reads up to version {VERSION}", kind.version);
         return Err(Error::data("", found, "the model was made by a newer iglu: update this one"));
     }
     serde_json::from_str(text).map_err(strange)
@@ -163,11 +170,43 @@ fn parse_about(text: Option<&String>) -> Result<About> {
 
 fn parse_config(text: &str) -> Result<Config> {
     let config: Config = toml::from_str(text).map_err(|e| {
-        Error::data("config", e.message().to_string(), "the model was made by another version of iglu: train it again")
+        Error::data(
+            "config",
+            e.message().to_string(),
+            "the model was made by another version of iglu: train it again",
+        )
     })?;
-    let wrong = |e: Error| Error::data("config", e.to_string(), "the file is damaged: train again, or fetch it again");
+    let wrong = |e: Error| {
+        Error::data("config", e.to_string(), "the file is damaged: train again, or fetch it again")
+    };
     config.validate().map_err(wrong)?;
     Ok(config)
+}
+
+/// The first few widths.
+fn brief(widths: &[usize]) -> String {
+    let first: Vec<String> = widths.iter().take(6).map(usize::to_string).collect();
+    first.join(", ") + if widths.len() > 6 { ", .." } else { "" }
+}
+
+/// Refuses a network that has more weights than the file, before memory is taken for them.
+///
+/// Layer k has at least `d_{k-1} d_k` weights; `d_0` are the features and the last `d` the classes.
+fn check_size(config: &Config, shape: ModelShape, bytes: usize) -> Result<()> {
+    let network = &config.network;
+    let width = |k| network.each.iter().find(|e| e.k == k).and_then(|e| e.hidden).unwrap_or(network.hidden);
+    let hidden = if network.head == Head::Conv { network.layers - 1 } else { network.layers };
+    let widths = [shape.features].into_iter().chain((1..=hidden).map(width)).chain([shape.classes]);
+    let widths: Vec<usize> = widths.collect();
+    let weights = widths.windows(2).fold(0_usize, |sum, d| sum.saturating_add(d[0].saturating_mul(d[1])));
+    if weights <= bytes / size_of::<f32>() {
+        return Ok(());
+    }
+    let found = format!(
+        "{bytes} bytes of tensors; a network of widths {} needs at least {weights} numbers",
+        brief(&widths)
+    );
+    Err(Error::data("", found, "the file is damaged: train again, or fetch it again"))
 }
 
 /// A float32 tensor of two dimensions, all of it finite.
@@ -179,7 +218,8 @@ fn matrix(view: &TensorView<'_>) -> Result<Mat> {
     let (chunks, _) = view.data().as_chunks();
     let values: Vec<f32> = chunks.iter().map(|b| f32::from_le_bytes(*b)).collect();
     if let Some(at) = values.iter().position(|v| !v.is_finite()) {
-        let found = format!("row {}, column {}: {}; expected finite numbers", at / cols, at % cols, values[at]);
+        let found =
+            format!("row {}, column {}: {}; expected finite numbers", at / cols, at % cols, values[at]);
         return Err(Error::data("", found, "the model is damaged or diverged: train again"));
     }
     Ok(Mat::from_vec(rows, cols, values))
@@ -216,7 +256,8 @@ mod tests {
     }
 
     fn check(bytes: &[u8], expect: &str) {
-        let path = crate::testing::folder("bad-model").join("m.safetensors");
+        let folder = format!("bad-model-{:?}", std::thread::current().id());
+        let path = crate::testing::folder(&folder).join("m.safetensors");
         std::fs::write(&path, bytes).unwrap();
         let e = load(&path).err().unwrap_or_else(|| panic!("accepted; expected {expect}"));
         assert_eq!(e.exit_code(), 65, "{e}");
@@ -274,15 +315,33 @@ mod tests {
             check(&file_with(&[("iglu", &about_with("config", config.into()))], &[1, 1], &[0.0]), expect);
         };
         check_config("colour = 1", "config: unknown field `colour`");
+        check_config(
+            "[network]\nlayers = 256\nhidden = 65536",
+            "4 bytes of tensors; a network of widths 32, 65536",
+        );
         check_config("[network]\nhidden = 0", "config: network.hidden: 0; expected 1 to 65536");
+        let large = about_with(
+            "shape",
+            serde_json::json!({"features": 1_u64 << 60, "classes": 1, "multi_label": false}),
+        );
+        check(&file_with(&[("iglu", &large)], &[1, 1], &[0.0]), "widths 1152921504606846976, 4, 4, 1");
         let good = about_with("version", 1.into());
         let check_tensor = |shape: &[usize], values: &[f32], expect: &str| {
             check(&file_with(&[("iglu", &good)], shape, values), expect);
         };
-        check_tensor(&[2], &[0.0, 1.0], "tensor `w`: F32 [2]; expected F32 with two dimensions");
-        check_tensor(&[2, 2], &[0.0, 1.0, 2.0, f32::NAN], "tensor `w`: row 1, column 1: NaN");
-        check_tensor(&[1, 2], &[f32::INFINITY, 1.0], "tensor `w`: row 0, column 0: inf");
-        check_tensor(&[1, 1], &[0.0], "w");
+        let enough = vec![0.0; 1000];
+        check_tensor(&[1000], &enough, "tensor `w`: F32 [1000]; expected F32 with two dimensions");
+        check_tensor(
+            &[500, 2],
+            &[&enough[..999], &[f32::NAN]].concat(),
+            "tensor `w`: row 499, column 1: NaN",
+        );
+        check_tensor(
+            &[1, 1000],
+            &[&[f32::INFINITY], &enough[1..]].concat(),
+            "tensor `w`: row 0, column 0: inf",
+        );
+        check_tensor(&[10, 100], &enough, "this tensor is missing");
     }
 
     #[test]

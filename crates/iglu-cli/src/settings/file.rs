@@ -12,7 +12,7 @@ use toml::{Table, Value};
 /// More than any configuration needs; what is longer is another kind of file.
 const LONGEST: u64 = 1 << 20;
 
-/// The values in the file at `path`, from the top; unknown keys are refused.
+/// The values in the file at `path`; unknown keys are refused.
 pub(super) fn read(path: &Path, keys: &Keys) -> Result<Vec<Assignment>> {
     let text = read_text(path)?;
     let name = format!("`{}`", path.display());
@@ -24,7 +24,9 @@ fn read_text(path: &Path) -> Result<String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|f| f.take(LONGEST + 1).read_to_string(&mut text));
     match read {
-        Err(e) if e.kind() == std::io::ErrorKind::InvalidData => Err(not_toml(&name, "the file is not UTF-8 text")),
+        Err(e) if e.kind() == std::io::ErrorKind::InvalidData => {
+            Err(not_toml(&name, "the file is not UTF-8 text"))
+        }
         Err(e) => Err(Error::missing(name, format!("cannot be read: {e}"), "check the path after --config")),
         Ok(_) if text.len() as u64 > LONGEST => Err(not_toml(&name, "the file is longer than 1 MiB")),
         Ok(_) => Ok(text),
@@ -56,14 +58,22 @@ struct Source<'a> {
 
 impl Source<'_> {
     /// Collects values with their lines; `spans` and `values` are two views of one table.
-    fn walk(&self, prefix: &str, spans: &DeTable<'_>, values: &Table, out: &mut Vec<Assignment>) -> Result<()> {
+    fn walk(
+        &self,
+        prefix: &str,
+        spans: &DeTable<'_>,
+        values: &Table,
+        out: &mut Vec<Assignment>,
+    ) -> Result<()> {
         for (name, span) in spans {
             let leaf: &str = name.get_ref();
             let key = if prefix.is_empty() { leaf.to_string() } else { format!("{prefix}.{leaf}") };
             let place = place(self.name, self.text, name.span().start);
             match (span.get_ref(), values.get(leaf)) {
-                (_, Some(value)) if self.keys.has(&key) => out.push(Assignment { place, key, value: value.clone() }),
-                (DeValue::Table(spans), Some(Value::Table(values))) if !is_unknown_leaf(self.keys, &key, values) => {
+                (_, Some(value)) if self.keys.has(&key) => {
+                    out.push(Assignment { place, key, value: value.clone() });
+                }
+                (DeValue::Table(spans), Some(Value::Table(values))) if self.may_enter(&key, values) => {
                     self.walk(&key, spans, values, out)?;
                 }
                 _ => return Err(self.keys.unknown(&key).within(&place)),
@@ -71,11 +81,11 @@ impl Source<'_> {
         }
         Ok(())
     }
-}
 
-/// An empty table whose name means nothing: there is no key in it to blame instead.
-fn is_unknown_leaf(keys: &Keys, key: &str, values: &Table) -> bool {
-    values.is_empty() && !keys.is_group(key)
+    /// A table of an unknown name is entered for its first key to be blamed; an empty one has none.
+    fn may_enter(&self, name: &str, values: &Table) -> bool {
+        self.keys.is_group(name) || !values.is_empty()
+    }
 }
 
 /// File and line of a byte offset.

@@ -15,8 +15,11 @@ pub(crate) struct Keys {
     dotted: Vec<String>,
 }
 
+/// Lists the words a key may have.
+type Words = fn() -> String;
+
 /// Keys whose type hides its words behind `auto`.
-const WORDS: &[(&str, fn() -> String)] = &[
+const WORDS: &[(&str, Words)] = &[
     ("network.norm_order", words::<NormOrder>),
     ("network.combine", words::<Combine>),
     ("network.operator", words::<Norm>),
@@ -69,7 +72,8 @@ impl Keys {
             Some(key) => format!("did you mean `{key}`?"),
             None => "`iglu train --help` lists the keys".to_string(),
         };
-        let found = if self.is_group(name) { "is a table of keys, not a key" } else { "there is no such key" };
+        let found =
+            if self.is_group(name) { "is a table of keys, not a key" } else { "there is no such key" };
         Error::usage(format!("`{name}`"), found, fix)
     }
 
@@ -81,17 +85,20 @@ impl Keys {
         };
         if name.contains('.') { nearest(name, dotted()).or_else(by_leaf) } else { by_leaf() }
     }
+}
 
-    /// Refuses a value that the key cannot have.
-    pub fn check(&self, given: &Assignment) -> Result<()> {
-        let Err(reason) = accept(&given.key, given.value.clone()) else { return Ok(()) };
-        let expected = expected(&given.key).unwrap_or(reason);
-        let word = given.value.as_str().unwrap_or_default();
-        let options = expected.split('`').skip(1).step_by(2);
-        let fix = nearest(word, options).map_or_else(String::new, |near| format!("did you mean `{near}`?"));
-        let found = format!("{}; expected {expected}", given.value);
-        Err(Error::usage(format!("{}: {}", given.place, given.key), found, fix))
-    }
+/// Refuses a value that its key cannot have.
+pub(super) fn check(given: &Assignment) -> Result<()> {
+    let Err(reason) = accept(&given.key, given.value.clone()) else { return Ok(()) };
+    let expected = expected(&given.key);
+    let word = given.value.as_str().unwrap_or_default();
+    let near = nearest(word, expected.split('`').skip(1).step_by(2));
+    let fix = near.map_or_else(String::new, |near| format!("did you mean `{near}`?"));
+    let found = match expected.as_str() {
+        "" => format!("{}: {reason}", given.value),
+        _ => format!("{}; expected {expected}", given.value),
+    };
+    Err(Error::usage(format!("{}: {}", given.place, given.key), found, fix))
 }
 
 fn walk(prefix: &str, table: &Table, out: &mut Vec<String>) {
@@ -116,33 +123,41 @@ fn accept(key: &str, value: Value) -> std::result::Result<(), String> {
     Config::deserialize(Value::Table(table)).map(|_| ()).map_err(|e| e.message().to_string())
 }
 
-/// What a key can have, found by trying; `None` for lists, whose own message tells more.
-fn expected(key: &str) -> Option<String> {
+/// What a key can have, found by trying; empty for lists, whose own message tells more.
+fn expected(key: &str) -> String {
     let takes = |value: Value| accept(key, value).is_ok();
-    if takes(Value::Array(Vec::new())) {
-        return None;
+    let kinds = [
+        (takes(0.5.into()), "a number"),
+        (takes(1.into()) && !takes(0.5.into()), "a whole number of at least 0"),
+        (takes(true.into()), "true or false"),
+        (takes("?".into()), "text"),
+    ];
+    let kinds = kinds.iter().filter(|(taken, _)| *taken).map(|(_, name)| (*name).to_string());
+    let words = words_of(key);
+    let special = ["auto", "full"].map(|w| (w, format!("`{w}`"))).into_iter();
+    let special =
+        special.filter(|(w, quoted)| takes((*w).into()) && !takes("?".into()) && !words.contains(quoted));
+    let all =
+        kinds.chain((!words.is_empty()).then(|| words.clone())).chain(special.map(|(_, quoted)| quoted));
+    all.collect::<Vec<_>>().join(", or ")
+}
+
+/// The words a key may have, quoted: those its type lists, or those behind `auto`.
+fn words_of(key: &str) -> String {
+    match WORDS.iter().find(|(k, _)| *k == key) {
+        Some((_, words)) => words(),
+        None => accept(key, "?".into()).err().map_or_else(String::new, |e| listed(&e)),
     }
-    let mut kinds = Vec::new();
-    match (takes(0.5.into()), takes(1.into())) {
-        (true, _) => kinds.push("a number".to_string()),
-        (false, true) => kinds.push("a whole number of at least 0".to_string()),
-        _ => {}
-    }
-    if takes(true.into()) {
-        kinds.push("true or false".to_string());
-    }
-    match accept(key, "?".into()) {
-        Ok(()) => kinds.push("text".to_string()),
-        Err(e) => kinds.extend(e.split_once("expected one of ").map(|(_, words)| words.to_string())),
-    }
-    kinds.extend(WORDS.iter().find(|(k, _)| *k == key).map(|(_, words)| words()));
-    kinds.extend(["auto", "full"].iter().filter(|w| takes((**w).into()) && !takes("?".into())).map(|w| format!("`{w}`")));
-    (!kinds.is_empty()).then(|| kinds.join(", or "))
 }
 
 /// The words of an enum, as its own error lists them.
 fn words<'de, T: Deserialize<'de>>() -> String {
-    let refused = T::deserialize(StrDeserializer::<Refusal>::new("?")).err().map(|e| e.to_string());
-    let listed = refused.as_deref().and_then(|e| e.split_once("expected ")).map(|(_, words)| words);
-    listed.unwrap_or_default().trim_start_matches("one of ").to_string()
+    let refused = T::deserialize(StrDeserializer::<Refusal>::new("?")).err();
+    refused.map_or_else(String::new, |e| listed(&e.to_string()))
+}
+
+/// The list in ``unknown variant `?`, expected one of `a`, `b` ``.
+fn listed(refusal: &str) -> String {
+    let words = refusal.strip_prefix("unknown variant `?`, expected ").unwrap_or_default();
+    words.trim_start_matches("one of ").to_string()
 }

@@ -52,8 +52,11 @@ fn keys_are_dotted_or_leaves_and_values_need_no_quotes() {
 #[test]
 fn later_layers_win() {
     let text = "seed = 1\nthreads = 1\n[optim]\nlr = 0.1\n[network]\nhidden = 8\n";
-    let flags = || SettingsArgs { lr: Some("0.2".into()), hidden: Some("16".into()), ..SettingsArgs::default() };
-    let config = with_file("win", text, SettingsArgs { set: vec!["lr=0.3".into(), "seed=4".into()], ..flags() }).unwrap();
+    let flags =
+        || SettingsArgs { lr: Some("0.2".into()), hidden: Some("16".into()), ..SettingsArgs::default() };
+    let config =
+        with_file("win", text, SettingsArgs { set: vec!["lr=0.3".into(), "seed=4".into()], ..flags() })
+            .unwrap();
     assert_eq!((config.optim.lr, config.network.hidden, config.seed, config.threads), (0.3, 16, 4, 1));
     assert_eq!(set(&["lr=1", "lr=2"]).unwrap().optim.lr, 2.0);
 }
@@ -91,11 +94,12 @@ fn wrong_values_name_key_value_and_what_is_possible() {
         ("epochs=1.5", "train.epochs: 1.5; expected a whole number of at least 0, or `auto`"),
         ("batch=half", "train.batch: \"half\"; expected a whole number of at least 0, or `auto`, or `full`"),
         ("order=inverse", "expected `inverted`, `inverted-printed`, `backprop`, `exact`"),
-        ("head=line", "expected `linear` or `conv`"),
+        ("head=line", "network.head: \"line\"; expected `linear` or `conv`"),
         ("metric=acc", "expected `accuracy`, `f1-micro`, `f1-macro`, `roc-auc`, or `auto`"),
+        ("start=cold", "expected `random`, `mlp`, `auto`"),
         ("layer=3", "network.layer: 3; expected text"),
         ("each=[{k=1, hiden=3}]", "unknown field `hiden`"),
-        ("skips=0->2", "network.skips: \"0->2\""),
+        ("skips=0->2", "network.skips: \"0->2\": invalid type: string"),
     ] {
         check(set(&[entry]), &[expect]);
     }
@@ -114,12 +118,20 @@ fn impossible_values_name_flag_and_key() {
 #[test]
 fn files_are_blamed_by_line() {
     for (name, text, expect) in [
-        ("key", "seed = 1\n[train]\nlamda = 1\n", &["line 3: `train.lamda`", "did you mean `train.lambda`?"][..]),
+        (
+            "key",
+            "seed = 1\n[train]\nlamda = 1\n",
+            &["line 3: `train.lamda`", "did you mean `train.lambda`?"][..],
+        ),
         ("leaf", "lambda = 1\n", &["line 1: `lambda`", "did you mean `train.lambda`?"]),
         ("table", "[trian]\nlambda = 1\n", &["line 2: `trian.lambda`", "did you mean `train.lambda`?"]),
         ("empty", "\n[trian]\n", &["line 2: `trian`"]),
         ("scalar", "train = 3\n", &["line 1: `train`: is a table of keys"]),
-        ("type", "\n\n[network]\nhidden = \"wide\"\n", &["line 4: network.hidden: \"wide\"; expected a whole number"]),
+        (
+            "type",
+            "\n\n[network]\nhidden = \"wide\"\n",
+            &["line 4: network.hidden: \"wide\"; expected a whole number"],
+        ),
         ("syntax", "seed = \n", &["line 1"]),
         ("twice", "seed = 1\nseed = 2\n", &["line 2", "duplicate key"]),
     ] {

@@ -32,6 +32,8 @@ pub struct Engine<'a> {
     pub(super) loss: TaskLoss<'a>,
     /// Training nodes.
     pub(super) rows: Vec<u32>,
+    /// Whether a node is one of them.
+    pub(super) members: Vec<bool>,
     /// Nodes with a non-zero row of `alpha^k`, for every k.
     pub(super) reach: Vec<Vec<u32>>,
     pub(super) network: Network,
@@ -69,6 +71,7 @@ impl<'a> Engine<'a> {
         let mut engine = Self {
             plan,
             reach: reach(&network, &side, &rows),
+            members: (0..side.nodes() as u32).map(|v| rows.binary_search(&v).is_ok()).collect(),
             caches: Caches::new(depth),
             optimisers: Vec::new(),
             schedule: schedule(config),

@@ -62,6 +62,8 @@ pub struct Task<'a> {
     pub loss: &'a TaskLoss<'a>,
     /// Factor of the gradient.
     pub scale: Real,
+    /// The nodes that count, where a pass covers others too (batch norms take their statistics from all rows).
+    pub only: Option<&'a [bool]>,
 }
 
 impl Objective for Task<'_> {
@@ -69,6 +71,10 @@ impl Objective for Task<'_> {
         let mut value = 0.0;
         for (i, &id) in ids.iter().enumerate() {
             let grad = d.row(i);
+            if self.only.is_some_and(|only| !only[id as usize]) {
+                grad.fill(0.0);
+                continue;
+            }
             value += self.loss.row(id as usize, y.row(i), grad);
             if self.scale != 1.0 {
                 grad.iter_mut().for_each(|g| *g *= self.scale);

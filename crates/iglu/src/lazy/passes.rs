@@ -8,6 +8,7 @@ use crate::config::GradientScale;
 use crate::kernels::rowwise::Mask;
 use crate::network::Network;
 use crate::optim::Optimiser;
+use crate::rng::Key;
 use crate::program::{Call, Dropping, Job, Lanes, Norms, RowSet};
 use crate::{Mat, Real, Result};
 
@@ -25,6 +26,11 @@ pub(super) fn update(network: &mut Network, optimisers: &mut [Optimiser], from: 
         optimisers[k].step(lr, &mut params, &mut grads, &decays);
         k += 1;
     }
+}
+
+/// Stream of the dropout masks of one step of layer k.
+fn dropout_key(run: Key, k: usize, step: u64) -> Key {
+    run.with("dropout").at(k as u64).at(step)
 }
 
 impl Engine<'_> {
@@ -47,10 +53,6 @@ impl Engine<'_> {
         all
     }
 
-    fn dropout_key(&self, k: usize, step: u64) -> crate::rng::Key {
-        self.key.with("dropout").at(k as u64).at(step)
-    }
-
     /// `T_k`: mini-batches over layer k with frozen `alpha^k`.
     pub(super) fn train(&mut self, k: usize, moment: Moment) -> Result<()> {
         self.caches.ensure_z(k, &self.network, &self.side);
@@ -61,26 +63,26 @@ impl Engine<'_> {
         let count = self.reach[k].len();
         let unbiased = self.config.train.gradient == GradientScale::Unbiased;
         let weight = (self.control.lambda / count.max(1) as f64) as Real;
-        for (b, batch) in visit.iter().enumerate() {
-            let lr = self.rate(moment, b as f64 / visit.len() as f64);
-            let clock = self.optimisers[k].clock();
-            let key = self.dropout_key(k, clock);
-            let rate = self.config.train.alpha_dropout;
+        let rates: Vec<f64> = (0..visit.len()).map(|b| self.rate(moment, b as f64 / visit.len() as f64)).collect();
+        let (alpha_rate, lazy_dropout) = (self.config.train.alpha_dropout, self.config.train.lazy_dropout);
+        let Self { programs, caches, side, network, optimisers, lanes, control, key, .. } = self;
+        let job = Job::new(&programs[k], caches.inputs(&programs[k], side));
+        for (batch, lr) in visit.iter().zip(rates) {
+            let key = dropout_key(*key, k, optimisers[k].clock());
             let objective = Lazy {
-                alpha: &self.caches.alpha[k],
+                alpha: &caches.alpha[k],
                 scale: if unbiased { count as Real / batch.len() as Real } else { 1.0 },
-                proximal: self.control.active().then(|| (weight, &self.caches.x[k])),
-                mask: (rate > 0.0).then(|| Mask { key: key.with("alpha").u64(0), rate }),
+                proximal: control.active().then(|| (weight, &caches.x[k])),
+                mask: (alpha_rate > 0.0).then(|| Mask { key: key.with("alpha").u64(0), rate: alpha_rate }),
             };
-            let dropping = if self.config.train.lazy_dropout { Dropping::AsBuilt(key) } else { Dropping::Off };
-            let program = &self.programs[k];
-            let job = Job::new(program, self.caches.inputs(program, &self.side));
-            let params = self.network.at(k).param_refs();
+            let dropping = if lazy_dropout { Dropping::AsBuilt(key) } else { Dropping::Off };
+            let params = network.at(k).param_refs();
             let call = Call { params: &params, norms: Norms::Batch, dropping };
-            let value = job.gradient(&call, RowSet::List(batch), &objective, &mut self.lanes);
+            let value = job.gradient(&call, RowSet::List(batch), &objective, lanes);
             Self::check_finite(value, moment, k, "surrogate loss")?;
-            update(&mut self.network, &mut self.optimisers, k, lr, self.lanes.gradient());
+            update(network, optimisers, k, lr, lanes.gradient());
         }
+        drop(job);
         self.caches.alpha_age[k] += visit.len() as u64;
         self.caches.mark_trained(k);
         Ok(())
@@ -100,7 +102,7 @@ impl Engine<'_> {
         self.caches.ensure_z(k, &self.network, &self.side);
         let passes = super::passes(&self.config);
         let visit = self.visit_batches(k, passes, moment, true);
-        let loss = self.tail_batches(k, &visit, |e, share| e.rate(moment, share))?;
+        let loss = self.tail_batches(k, &visit, |e, share| e.rate(moment, share));
         self.last_loss = loss / passes as f64 * moment.parts as f64;
         Self::check_finite(loss, moment, k, "training loss")
     }
@@ -115,32 +117,32 @@ impl Engine<'_> {
         self.caches.ensure_z(k, &self.network, &self.side);
         let visit = self.visit_batches(k, self.config.train.start_tail, moment, true);
         let rate = self.config.optim.lr;
-        let loss = self.tail_batches(k, &visit, |_, _| rate)?;
+        let loss = self.tail_batches(k, &visit, |_, _| rate);
         Self::check_finite(loss, moment, k, "training loss")
     }
 
-    fn tail_batches(&mut self, k: usize, visit: &[Vec<u32>], rate: impl Fn(&Self, f64) -> f64) -> Result<f64> {
+    fn tail_batches(&mut self, k: usize, visit: &[Vec<u32>], rate: impl Fn(&Self, f64) -> f64) -> f64 {
+        let rates: Vec<f64> = (0..visit.len()).map(|b| rate(self, b as f64 / visit.len() as f64)).collect();
+        let released = self.config.train.gradient == GradientScale::Released;
+        let Self { tail, caches, side, network, optimisers, lanes, loss, rows, key, .. } = self;
+        let program = tail.as_ref().expect("a plan with a tail has its program");
+        let job = Job::new(program, caches.inputs(program, side));
         let mut total = 0.0;
-        for (b, batch) in visit.iter().enumerate() {
-            let lr = rate(self, b as f64 / visit.len() as f64);
-            let scale = match self.config.train.gradient {
-                GradientScale::Unbiased => self.rows.len() as f64 / batch.len() as f64,
-                GradientScale::Released => self.loss.denominator(),
-            };
-            let dropping = Dropping::AsBuilt(self.dropout_key(k, self.optimisers[k].clock()));
-            let program = self.tail.as_ref().expect("a plan with a tail has its program");
-            let job = Job::new(program, self.caches.inputs(program, &self.side));
-            let params = self.network.params_from(k);
+        for (batch, lr) in visit.iter().zip(rates) {
+            let scale = if released { loss.denominator() } else { rows.len() as f64 / batch.len() as f64 };
+            let dropping = Dropping::AsBuilt(dropout_key(*key, k, optimisers[k].clock()));
+            let params = network.params_from(k);
             let call = Call { params: &params, norms: Norms::Batch, dropping };
-            let task = Task { loss: &self.loss, scale: scale as Real };
-            total += job.gradient(&call, RowSet::List(batch), &task, &mut self.lanes);
+            let task = Task { loss, scale: scale as Real, only: None };
+            total += job.gradient(&call, RowSet::List(batch), &task, lanes);
             if !total.is_finite() {
                 break;
             }
-            update(&mut self.network, &mut self.optimisers, k, lr, self.lanes.gradient());
+            update(network, optimisers, k, lr, lanes.gradient());
         }
+        drop(job);
         (k..=self.network.depth()).for_each(|m| self.caches.mark_trained(m));
-        Ok(total)
+        total
     }
 
     /// `Tail(1)` on the whole graph: one step of ordinary back-propagation.
@@ -224,8 +226,8 @@ impl Engine<'_> {
             }
         };
         let params = self.network.params_from(top);
-        let task = Task { loss: &self.loss, scale: 1.0 };
-        let pull = Pull { program, from: top, params: &params, rows: RowSet::List(&self.rows), objective: &task, dropping };
+        let (rows, task) = self.loss_rows(program);
+        let pull = Pull { program, from: top, params: &params, rows, objective: &task, dropping };
         let mut targets: Vec<(usize, &mut Mat)> = alphas.iter_mut().enumerate().skip(1).collect();
         let loss = self.pull(&pull, &mut targets, Some(lanes));
         let mut all = lanes.gradient().to_vec().into_iter();
@@ -244,7 +246,7 @@ impl Engine<'_> {
         let params = self.network.at(k).param_refs();
         let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
         let mut lanes = Lanes::default();
-        job.gradient(&call, RowSet::List(&self.reach[k]), &objective, &mut lanes);
+        job.gradient(&call, self.row_set(k), &objective, &mut lanes);
         lanes.gradient().to_vec()
     }
 }

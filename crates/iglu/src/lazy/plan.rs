@@ -58,6 +58,9 @@ pub struct Plan {
     pub every: Vec<Step>,
     /// First layer trained on the fresh loss; L + 1 where none is.
     pub tail: usize,
+    /// First layer that passes the fresh loss down as alpha and so needs no cached output; L + 1 where the cached
+    /// `G` is used instead.
+    pub uncached: usize,
 }
 
 impl Plan {
@@ -71,20 +74,23 @@ impl Plan {
                 due: (1..k).rev().map(A).collect(),
                 every: upward(k - 1).chain([TrainTail(k), X(k)]).collect(),
                 tail: k,
+                uncached: k,
             },
             Order::InvertedPrinted => Self {
                 initial: (1..l).map(X).collect(),
                 due: std::iter::once(X(l)).chain((1..=l).rev().map(A)).collect(),
                 every: upward(l - 1).chain([T(l)]).collect(),
                 tail: l + 1,
+                uncached: l + 1,
             },
             Order::Backprop => Self {
                 initial: Vec::new(),
                 due: (1..=l).map(X).chain([A(l)]).collect(),
                 every: std::iter::once(TrainTail(l)).chain((1..l).rev().flat_map(|i| [A(i), T(i)])).collect(),
                 tail: l,
+                uncached: l + 1,
             },
-            Order::Exact => Self { initial: Vec::new(), due: Vec::new(), every: vec![TrainTail(1)], tail: 1 },
+            Order::Exact => Self { initial: Vec::new(), due: Vec::new(), every: vec![TrainTail(1)], tail: 1, uncached: 1 },
         }
     }
 

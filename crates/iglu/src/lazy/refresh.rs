@@ -24,12 +24,11 @@ pub(super) struct Pull<'p> {
 impl Engine<'_> {
     /// `Z^k` and `X^k` of all rows; keeps what the visit has gained along `alpha^k`.
     pub(super) fn refresh_x(&mut self, k: usize) {
-        let tail_only = k >= self.plan.tail;
         if k > 1 {
             self.caches.ensure_z(k, &self.network, &self.side);
         }
         self.refresh_norms(k);
-        if tail_only {
+        if k >= self.plan.uncached {
             // Nobody reads X^K or the logits between epochs: evaluation makes them from Z^K when it wants them.
             return;
         }
@@ -92,7 +91,7 @@ impl Engine<'_> {
         if k == depth {
             self.loss_gradient(&mut alpha);
         } else {
-            let tail = self.plan.tail;
+            let tail = self.plan.uncached;
             for m in k + 1..tail.min(depth + 1) {
                 self.pull_layer(m, k, &mut alpha);
             }
@@ -136,20 +135,28 @@ impl Engine<'_> {
 
     /// Adds what the layers trained on the fresh loss pass down to `alpha^k`; returns the loss.
     fn pull_tail(&mut self, k: usize, alpha: &mut Mat) -> f64 {
-        let from = self.plan.tail;
+        let from = self.plan.uncached;
         self.caches.ensure_z(from, &self.network, &self.side);
-        let task = Task { loss: &self.loss, scale: 1.0 };
         let program = self.tail.as_ref().expect("a plan with a tail has its program");
+        let (rows, task) = self.loss_rows(program);
         let params = self.network.params_from(from);
-        let rows = RowSet::List(&self.rows);
         let pull = Pull { program, from, params: &params, rows, objective: &task, dropping: Dropping::Off };
         self.pull(&pull, &mut [(k, alpha)], None)
     }
 
-    /// Rows with a gradient at layer m.
+    /// Rows with a gradient at layer m; all rows where batch norms need everybody's statistics.
     pub(super) fn row_set(&self, m: usize) -> RowSet<'_> {
         let (rows, n) = (&self.reach[m], self.side.nodes());
-        if rows.len() == n { RowSet::All(n) } else { RowSet::List(rows) }
+        let everybody = rows.len() == n || self.programs[m].batch_norms() > 0;
+        if everybody { RowSet::All(n) } else { RowSet::List(rows) }
+    }
+
+    /// Rows of a whole-graph pass on the loss, and the loss on the training nodes among them.
+    pub(super) fn loss_rows(&self, program: &Program) -> (RowSet<'_>, Task<'_>) {
+        let n = self.side.nodes();
+        let everybody = program.batch_norms() > 0 && self.rows.len() < n;
+        let task = Task { loss: &self.loss, scale: 1.0, only: everybody.then_some(&self.members) };
+        (if everybody { RowSet::All(n) } else { RowSet::List(&self.rows) }, task)
     }
 
     /// The vector-Jacobian product of some layers, added to `alpha^k` for each target `(k, alpha^k)`; parameter
@@ -203,7 +210,8 @@ impl Engine<'_> {
         let params = self.network.params_from(from);
         let job = Job::new(program, self.caches.inputs(program, &self.side));
         let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
-        job.value(&call, RowSet::List(&self.rows), &Task { loss: &self.loss, scale: 1.0 })
+        let (rows, task) = self.loss_rows(program);
+        job.value(&call, rows, &task)
     }
 }
 

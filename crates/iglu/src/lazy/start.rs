@@ -7,8 +7,7 @@ use super::batches;
 use super::engine::Engine;
 use super::objective::Task;
 use super::passes::update;
-use crate::config::{Order, Start};
-use crate::optim::Optimiser;
+use crate::config::Start;
 use crate::program::{Call, Dropping, Job, Norms, RowSet};
 use crate::{Error, Real, Result};
 
@@ -25,37 +24,30 @@ impl Engine<'_> {
         }
         let (rate, size) = (t.start_dropout, batches::size(t.batch, self.rows.len()));
         let program = self.network.chain(1, true);
-        let mut optimisers = self.start_optimisers();
-        let mut loss = 0.0;
+        let mut optimisers = self.fresh_optimisers();
+        let Self { side, network, lanes, loss, rows, key, .. } = self;
+        let job = Job::new(&program, vec![side.features(); program.inputs().count()]);
+        let mut last = 0.0;
         for epoch in 0..epochs {
-            let key = self.key.with("start").at(epoch as u64);
-            let mut rows = self.rows.clone();
-            key.with("batch").shuffle(&mut rows);
-            loss = 0.0;
-            for (b, batch) in rows.chunks(size).enumerate() {
-                let inputs = vec![self.side.features(); program.inputs().count()];
-                let job = Job::new(&program, inputs);
-                let params = self.network.params_from(1);
+            let key = key.with("start").at(epoch as u64);
+            let mut shuffled = rows.clone();
+            key.with("batch").shuffle(&mut shuffled);
+            last = 0.0;
+            for (b, batch) in shuffled.chunks(size).enumerate() {
+                let params = network.params_from(1);
                 let dropping = Dropping::Rate(key.with("dropout").at(b as u64), rate);
                 let call = Call { params: &params, norms: Norms::Batch, dropping };
-                let scale = self.rows.len() as Real / batch.len() as Real;
-                let task = Task { loss: &self.loss, scale };
-                loss += job.gradient(&call, RowSet::List(batch), &task, &mut self.lanes);
-                update(&mut self.network, &mut optimisers, 1, RATE, self.lanes.gradient());
+                let task = Task { loss, scale: rows.len() as Real / batch.len() as Real, only: None };
+                last += job.gradient(&call, RowSet::List(batch), &task, lanes);
+                update(network, &mut optimisers, 1, RATE, lanes.gradient());
             }
-            if !loss.is_finite() {
+            if !last.is_finite() {
                 let place = format!("start, epoch {}", epoch + 1);
-                return Err(Error::diverged(place, format!("training loss is {loss}"), "set train.start to random"));
+                return Err(Error::diverged(place, format!("training loss is {last}"), "set train.start to random"));
             }
         }
-        if self.config.train.order == Order::Exact {
-            self.lanes = crate::program::Lanes::default();
-        }
+        drop(job);
         (1..=self.network.depth()).for_each(|k| self.caches.mark_trained(k));
-        Ok(Some(loss))
-    }
-
-    fn start_optimisers(&self) -> Vec<Optimiser> {
-        self.fresh_optimisers()
+        Ok(Some(last))
     }
 }

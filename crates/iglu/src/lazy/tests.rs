@@ -1,0 +1,289 @@
+//! What the theory promises: fresh caches give the exact gradient, batches add up, bias is linear in the step.
+
+use super::engine::Moment;
+use super::*;
+use crate::config::{Auto, GradientScale, Head, Order, ScheduleKind, Setting, Start};
+use crate::layers::NormKind;
+use crate::loss::{LossOptions, TaskLoss};
+use crate::network::Network;
+use crate::optim::Method;
+use crate::program::Dropping;
+use crate::rng::Key;
+use crate::side::Sides;
+use crate::{Activation, Dataset, EdgeOptions, Features, Graph, Labels, Mat, Real, Split};
+use std::sync::Arc;
+
+const N: usize = 60;
+
+/// A random graph with three isolated nodes, three classes, half of the nodes for training.
+fn dataset(directed: bool, multi: bool) -> Dataset {
+    let key = Key::new(3);
+    let edge = |i: u64| [(key.u64(2 * i) % (N as u64 - 3)) as u32, (key.u64(2 * i + 1) % (N as u64 - 3)) as u32];
+    let edges: Vec<[u32; 2]> = (0..150).map(edge).collect();
+    let x = (0..N * 6).map(|i| (2.0 * key.with("x").unit(i as u64) - 1.0) as Real).collect();
+    let class = |i: usize| (key.with("y").u64(i as u64) % 3) as i32;
+    let labels = if multi {
+        Labels::Multi { values: (0..N * 3).map(|i| (class(i) == 0) as i8).collect(), classes: 3 }
+    } else {
+        Labels::Classes { ids: (0..N).map(class).collect(), classes: 3 }
+    };
+    Dataset {
+        name: "tiny".into(),
+        graph: Graph::from_edges(N, &edges, EdgeOptions { directed, ..Default::default() }).unwrap(),
+        features: Features::Dense(Mat::from_vec(N, 6, x)),
+        labels,
+        split: Split { train: (0..N as u32 / 2).collect(), val: (30..45).collect(), test: (45..60).collect() },
+    }
+}
+
+fn config(order: Order) -> Config {
+    let mut c = Config::default();
+    c.network.hidden = 7;
+    c.network.layers = 3;
+    c.network.dropout = 0.0;
+    c.network.hops = 1;
+    c.network.activation = Activation::Tanh;
+    c.train.order = order;
+    c.train.start = Start::Random;
+    c.train.proximal = Proximal::Off;
+    c
+}
+
+/// Runs `work` with an engine over the dataset.
+fn with_engine<T>(config: &Config, data: &Dataset, work: impl FnOnce(&mut Engine<'_>) -> T) -> T {
+    let network = Network::new(&config.network, data.features.cols(), data.labels.classes(), config.seed).unwrap();
+    let sides = Sides::new(data, Arc::new(data.features.clone()), &network, config.train.setting);
+    let loss = TaskLoss::new(&sides.labels, &sides.rows, &LossOptions::default()).unwrap();
+    work(&mut Engine::new(config, network, sides.train.clone(), loss, sides.rows.clone()))
+}
+
+fn tolerance() -> f64 {
+    if size_of::<Real>() == 8 { 1e-11 } else { 2e-4 }
+}
+
+fn assert_same(found: &[Mat], expect: &[Mat], name: &str) {
+    let norm = expect.iter().flat_map(Mat::data).map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
+    let pairs = found.iter().zip(expect).flat_map(|(a, b)| a.data().iter().zip(b.data()));
+    let error = pairs.map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>().sqrt();
+    assert!(norm > 0.0 && error < tolerance() * norm.max(1e-3), "{name}: off by {error} of {norm}");
+}
+
+/// Networks on which orders are compared with plain back-propagation.
+fn variants() -> Vec<(&'static str, Config)> {
+    let mut out = Vec::new();
+    for layer in ["gcn", "sage", "saint", "gin", "linear"] {
+        let mut c = config(Order::Exact);
+        c.network.layer = layer.into();
+        out.push((layer, c));
+    }
+    let with = |change: fn(&mut Config)| {
+        let mut c = config(Order::Exact);
+        change(&mut c);
+        c
+    };
+    out.push(("conv head", with(|c| c.network.head = Head::Conv)));
+    out.push(("inductive", with(|c| c.train.setting = Setting::Inductive)));
+    out.push(("residual", with(|c| c.network.residual = true)));
+    out.push(("skips", with(|c| c.network.skips = vec!["1->3".into(), "0->2".into()])));
+    out.push(("skip into a conv head", with(|c| (c.network.head, c.network.skips) = (Head::Conv, vec!["1->3".into()]))));
+    out.push(("batch norm", with(|c| c.network.norm = NormKind::Batch)));
+    out.push(("saint, batch norm, sum", with(|c| {
+        c.network.layer = "saint".into();
+        c.network.combine = Auto::Set(crate::layers::Combine::Sum);
+        c.network.norm = NormKind::Batch;
+        c.network.l2 = true;
+    })));
+    out.push(("two hops", with(|c| c.network.hops = 2)));
+    out
+}
+
+/// With nothing stale, the gradient every order uses for layer k is that of plain back-propagation.
+#[test]
+fn every_order_with_fresh_caches_equals_back_propagation() {
+    for (name, exact) in variants() {
+        for (directed, multi) in [(false, false), (true, true)] {
+            let data = dataset(directed, multi);
+            let (_, expect) = with_engine(&exact, &data, |e| e.exact_gradient(Dropping::Off));
+            for order in [Order::Inverted, Order::InvertedPrinted, Order::Backprop] {
+                let mut c = exact.clone();
+                c.train.order = order;
+                with_engine(&c, &data, |e| {
+                    e.refresh_everything();
+                    for k in 1..e.plan.tail {
+                        assert_same(&e.lazy_gradient(k), &expect[k], &format!("{name}, {order:?}, layer {k}"));
+                    }
+                    if e.plan.tail <= e.network.depth() {
+                        let tail = e.tail_gradient();
+                        let whole: Vec<Mat> = expect[e.plan.tail..].concat();
+                        assert_same(&tail, &whole, &format!("{name}, {order:?}, tail"));
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// The exact gradient itself against finite differences of the training loss (f64 twin).
+#[test]
+#[cfg_attr(not(feature = "f64"), ignore = "runs in iglu-f64")]
+fn back_propagation_equals_finite_differences_of_the_loss() {
+    for (name, config) in variants() {
+        let data = dataset(true, false);
+        with_engine(&config, &data, |e| {
+            let (_, grads) = e.exact_gradient(Dropping::Off);
+            for k in 1..=e.network.depth() {
+                for p in 0..e.network.at(k).params.len() {
+                    let last = e.network.at(k).params[p].data().len() - 1;
+                    for i in [0, last / 2, last] {
+                        let mut value = |change: f64| {
+                            let old = e.network.at(k).params[p].data()[i];
+                            e.network.at_mut(k).params[p].data_mut()[i] = (f64::from(old) + change) as Real;
+                            let (loss, _) = e.exact_gradient(Dropping::Off);
+                            e.network.at_mut(k).params[p].data_mut()[i] = old;
+                            loss
+                        };
+                        let expect = (value(1e-6) - value(-1e-6)) / 2e-6;
+                        let found = f64::from(grads[k][p].data()[i]);
+                        assert!((found - expect).abs() < 1e-7, "{name}, layer {k}, parameter {p}, entry {i}: {found}, {expect}");
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// The sum of batch gradients is the gradient of the whole pass.
+#[test]
+fn batch_gradients_add_up_to_the_whole() {
+    let data = dataset(false, false);
+    let mut c = config(Order::Inverted);
+    c.network.norm = NormKind::Layer;
+    with_engine(&c, &data, |e| {
+        e.refresh_everything();
+        for k in 1..e.plan.tail {
+            let whole = e.lazy_gradient(k);
+            let all = e.reach[k].clone();
+            let mut sum: Vec<Mat> = whole.iter().map(|m| Mat::zeros(m.rows(), m.cols())).collect();
+            for batch in all.chunks(7) {
+                e.reach[k] = batch.to_vec();
+                for (s, g) in sum.iter_mut().zip(e.lazy_gradient(k)) {
+                    s.data_mut().iter_mut().zip(g.data()).for_each(|(s, g)| *s += g);
+                }
+            }
+            e.reach[k] = all;
+            assert_same(&sum, &whole, &format!("layer {k}"));
+        }
+    });
+}
+
+/// Theorem 2: ten times the step gives ten times the bias, in the linear range (plain steps on the whole graph).
+#[test]
+fn bias_grows_linearly_with_the_step() {
+    let bias = |lr: f64| {
+        let data = dataset(false, false);
+        let mut c = config(Order::InvertedPrinted);
+        c.optim.lr = lr;
+        c.optim.method = Method::Sgd;
+        c.optim.schedule = ScheduleKind::Constant;
+        c.train.batch = crate::config::Batch::Full;
+        with_engine(&c, &data, |e| {
+            e.begin().unwrap();
+            e.epoch(0, 10).unwrap();
+            e.epoch(1, 10).unwrap();
+            let layers = &e.telemetry()[1].layers;
+            layers.iter().map(|l| (l.k, l.bias.unwrap(), l.cosine.unwrap())).collect::<Vec<_>>()
+        })
+    };
+    // f32 rounding hides the bias of very small steps; both pairs lie in the linear range.
+    let (small, large) = if size_of::<Real>() == 8 { (1e-5, 1e-4) } else { (2e-4, 2e-3) };
+    for ((k, b, cosine), (_, tenfold, _)) in bias(small).into_iter().zip(bias(large)) {
+        assert!((9.0..11.0).contains(&(tenfold / b)), "layer {k}: {b} and {tenfold}");
+        assert!(cosine > 0.99, "layer {k}: {cosine}");
+    }
+}
+
+/// The gradient scale of a batch: unbiased, or as the released scripts have it.
+#[test]
+fn one_full_batch_step_is_the_same_under_both_scales_for_lazy_layers() {
+    let after = |scale: GradientScale| {
+        let data = dataset(false, false);
+        let mut c = config(Order::Inverted);
+        c.train.gradient = scale;
+        c.train.batch = crate::config::Batch::Full;
+        c.optim.method = Method::Sgd;
+        with_engine(&c, &data, |e| {
+            e.refresh_everything();
+            let moment = Moment { epoch: 0, epochs: 10, part: 0, parts: 1 };
+            e.train(1, moment).unwrap();
+            e.network.at(1).params.clone()
+        })
+    };
+    assert_same(&after(GradientScale::Unbiased), &after(GradientScale::Released), "layer 1");
+}
+
+/// Parts of an epoch at frequency 2 see every row once, with a refresh before each.
+#[test]
+fn frequency_two_refreshes_twice_per_epoch() {
+    let data = dataset(false, false);
+    let mut c = config(Order::Inverted);
+    c.train.frequency = 2.0;
+    c.train.batch = crate::config::Batch::Size(4);
+    with_engine(&c, &data, |e| {
+        e.begin().unwrap();
+        e.epoch(0, 4).unwrap();
+        assert_eq!(e.telemetry().len(), 2);
+        let steps = e.reach[1].len().div_ceil(4) as u64;
+        assert_eq!(e.optimisers[1].clock(), steps);
+        assert_eq!(e.caches.alpha_age[1], steps - steps / 2);
+    });
+    c.train.frequency = 0.5;
+    with_engine(&c, &data, |e| {
+        e.begin().unwrap();
+        (0..4).for_each(|i| assert!(e.epoch(i, 4).is_ok()));
+        assert_eq!(e.telemetry().len(), 2);
+    });
+}
+
+/// No sparse product inside a mini-batch: passes leave every Z alone.
+#[test]
+fn passes_never_aggregate() {
+    let data = dataset(false, false);
+    with_engine(&config(Order::Inverted), &data, |e| {
+        e.refresh_everything();
+        let before: Vec<Vec<Mat>> = e.caches.z.clone();
+        let moment = Moment { epoch: 0, epochs: 10, part: 0, parts: 1 };
+        e.train(1, moment).unwrap();
+        e.train(2, moment).unwrap();
+        assert_eq!(before, e.caches.z);
+        e.refresh_x(1);
+        e.train(2, moment).unwrap();
+        assert_ne!(before[2], e.caches.z[2], "a refreshed X^1 is aggregated anew, once");
+        assert_eq!(before[3], e.caches.z[3]);
+    });
+}
+
+impl Engine<'_> {
+    /// Makes all caches fresh: embeddings upwards, then gradients downwards.
+    fn refresh_everything(&mut self) {
+        let moment = Moment { epoch: 0, epochs: 1, part: 0, parts: 1 };
+        let depth = self.network.depth();
+        (1..=depth).for_each(|k| self.refresh_x(k));
+        let top = depth.min(self.plan.uncached - 1);
+        (1..=top).rev().for_each(|k| self.refresh_alpha(k, moment).unwrap());
+    }
+
+    /// Gradient of the tail's parameters on the loss over all training rows.
+    fn tail_gradient(&mut self) -> Vec<Mat> {
+        use crate::program::{Call, Job, Lanes, Norms};
+        let from = self.plan.tail;
+        self.caches.ensure_z(from, &self.network, &self.side);
+        let program = self.tail.as_ref().unwrap();
+        let job = Job::new(program, self.caches.inputs(program, &self.side));
+        let params = self.network.params_from(from);
+        let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
+        let (rows, task) = self.loss_rows(program);
+        let mut lanes = Lanes::default();
+        job.gradient(&call, rows, &task, &mut lanes);
+        lanes.gradient().to_vec()
+    }
+}

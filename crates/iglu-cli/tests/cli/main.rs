@@ -1,0 +1,11 @@
+//! Drives the built program as a user would: arguments in; stdout, stderr, files and exit code out.
+
+#![expect(clippy::unwrap_used, reason = "a failure in a helper is a failed test")]
+
+mod data;
+mod harness;
+mod plan;
+mod predict;
+mod threads;
+mod train;
+mod usage;

@@ -1,0 +1,24 @@
+//! `iglu plan`: the steps of every order.
+
+use crate::harness::Scratch;
+
+#[test]
+fn every_order_prints_its_steps() {
+    let scratch = Scratch::new("plan");
+    for (args, steps) in [
+        ("plan", &["A_1", "T_1 X_1 Tail(2) X_2"][..]),
+        ("plan --order inverted --layers 3", &["A_2 A_1", "T_1 X_1 T_2 X_2 Tail(3) X_3"]),
+        ("plan --order inverted-printed", &["X_3 A_3 A_2 A_1", "T_1 X_1 T_2 X_2 T_3"]),
+        ("plan --order backprop", &["X_1 X_2 X_3 A_3", "Tail(3) A_2 T_2 A_1 T_1"]),
+        ("plan --order exact --layer gcn", &["Tail(1)", "gcn"]),
+        ("plan --set layers=1 --set train.order=backprop --head conv", &["X_1 A_1", "Tail(1)"]),
+    ] {
+        scratch.iglu(args).check(0, &[]).says(steps);
+    }
+    assert!(scratch.names().is_empty());
+}
+
+#[test]
+fn an_unknown_architecture_is_named() {
+    Scratch::new("architecture").iglu("plan --layer sagee").check(64, &["sagee", "sage"]);
+}
