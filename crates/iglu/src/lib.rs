@@ -26,5 +26,5 @@ pub use dataset::{Dataset, Labels, Split};
 pub use error::{Error, Result};
 pub use graph::{EdgeCounts, EdgeOptions, Graph, SelfLoops};
 pub use kernels::rowwise::Activation;
-pub use mat::{Features, Mat, Real, SparseMat};
+pub use mat::{Features, Mat, Real, Scratch, SparseMat};
 pub use operator::{Norm, Operator};

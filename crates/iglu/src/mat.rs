@@ -1,5 +1,8 @@
 //! Row-major matrices: dense [`Mat`] and sparse [`SparseMat`], and the number type [`Real`].
 
+use rayon::prelude::*;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 /// The number of all arrays: f32 for users, f64 in the twin crate that runs the gradient checks.
 #[cfg(not(feature = "f64"))]
 pub type Real = f32;
@@ -90,6 +93,42 @@ impl Mat {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.data.len() * size_of::<Real>()
+    }
+}
+
+/// Buffers of finished matrices, for the next ones: whole-graph passes would otherwise have the system map and
+/// unmap hundreds of megabytes each time.
+#[derive(Debug, Default)]
+pub struct Scratch(Mutex<Vec<Vec<Real>>>);
+
+impl Scratch {
+    fn free(&self) -> MutexGuard<'_, Vec<Vec<Real>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A matrix with whatever values its buffer had.
+    pub fn take(&self, rows: usize, cols: usize) -> Mat {
+        let need = rows * cols;
+        let mut free = self.free();
+        let fitting = (0..free.len()).filter(|&i| free[i].capacity() >= need).min_by_key(|&i| free[i].capacity());
+        let mut data = fitting.map(|i| free.swap_remove(i)).unwrap_or_default();
+        drop(free);
+        data.resize(need, 0.0);
+        Mat { rows, cols, data }
+    }
+
+    /// A matrix of zeros.
+    pub fn zeros(&self, rows: usize, cols: usize) -> Mat {
+        let mut m = self.take(rows, cols);
+        m.data.par_chunks_mut(1 << 16).for_each(|c| c.fill(0.0));
+        m
+    }
+
+    /// Gives a buffer back.
+    pub fn give(&self, m: Mat) {
+        if m.data.capacity() > 0 {
+            self.free().push(m.data);
+        }
     }
 }
 

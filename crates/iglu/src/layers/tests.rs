@@ -78,7 +78,8 @@ fn check(name: &str, mut case: Case) {
     let mut lanes = Lanes::default();
     let mut wanted: Vec<Mat> = (0..case.inputs.len()).map(|i| Mat::zeros(case.rows.len(), case.program.input_width(i))).collect();
     let value = case.job(|job, call, rows| {
-        let mut places: Vec<(usize, &mut Mat)> = wanted.iter_mut().enumerate().collect();
+        let values = (0..case.inputs.len()).map(|i| case.program.input_value(i));
+        let mut places: Vec<(Value, &mut Mat)> = values.zip(wanted.iter_mut()).collect();
         job.gradients(call, rows, &objective, Some(&mut lanes), &mut places)
     });
     let grads = lanes.gradient().to_vec();

@@ -12,7 +12,7 @@ use crate::optim::{OptimOptions, Optimiser, Progress, Schedule};
 use crate::program::{Call, Dropping, Job, Lanes, Norms, Program, RowSet};
 use crate::rng::Key;
 use crate::side::Side;
-use crate::{Error, Mat, Result};
+use crate::{Error, Mat, Result, Scratch};
 use std::sync::Arc;
 
 /// Where an epoch stands in the run.
@@ -45,6 +45,7 @@ pub struct Engine<'a> {
     pub(super) schedule: Schedule,
     pub(super) batches: BatchSource,
     pub(super) lanes: Lanes,
+    pub(super) scratch: Scratch,
     pub(super) key: Key,
     pub(super) pass_clock: Vec<u64>,
     pub(super) serial: usize,
@@ -77,6 +78,7 @@ impl<'a> Engine<'a> {
             schedule: schedule(config),
             batches: config.train.batches.into(),
             lanes: Lanes::default(),
+            scratch: Scratch::default(),
             key: Key::new(config.seed),
             pass_clock: vec![0; depth + 2],
             serial: 0,

@@ -91,8 +91,8 @@ impl Engine<'_> {
     /// Makes `X^k` the centre `c = f_k(Z; E_old)` of the visit.
     fn centre(&mut self, k: usize) {
         if !self.caches.consistent(k, &self.network) {
-            self.caches.x[k] = self.layer_output(k, Dropping::Off);
-            self.caches.mark_refreshed(k);
+            let centre = self.layer_output(k, Dropping::Off);
+            self.set_x(k, centre);
         }
         self.control.centred = Some(k);
     }
@@ -180,12 +180,13 @@ impl Engine<'_> {
         for k in 1..top {
             self.caches.ensure_z(k, &self.network, &self.side);
             self.exact_norms(k, keyed(k));
-            self.caches.x[k] = self.layer_output(k, keyed(k));
-            self.caches.mark_refreshed(k);
+            let x = self.layer_output(k, keyed(k));
+            self.set_x(k, x);
         }
         self.caches.ensure_z(top, &self.network, &self.side);
         let mut grads = vec![Vec::new(); depth + 1];
-        let mut alphas: Vec<Mat> = (0..top).map(|k| Mat::zeros(self.side.nodes(), if k == 0 { 0 } else { self.network.width(k) })).collect();
+        let width = |k: usize| if k == 0 { 0 } else { self.network.width(k) };
+        let mut alphas: Vec<Mat> = (0..top).map(|k| self.scratch.zeros(self.side.nodes(), width(k))).collect();
         let mut lanes = std::mem::take(&mut self.lanes);
         let loss = self.exact_tail(keyed(top), &mut alphas, &mut lanes, &mut grads);
         for k in (1..top).rev() {
@@ -196,6 +197,7 @@ impl Engine<'_> {
             let mut targets: Vec<(usize, &mut Mat)> = alphas.iter_mut().enumerate().take(k).skip(1).collect();
             self.pull(&pull, &mut targets, Some(&mut lanes));
             grads[k] = lanes.gradient().to_vec();
+            self.scratch.give(alpha);
         }
         self.lanes = lanes;
         for k in top..=depth {

@@ -2,8 +2,8 @@
 
 use super::engine::{Engine, Moment};
 use super::objective::{Lazy, Task};
-use crate::kernels::rowwise;
-use crate::program::{Call, Dropping, Job, Lanes, Norms, Objective, Program, RowSet, Source};
+use crate::kernels::{Rows, RowsMut, gemm, rowwise};
+use crate::program::{Call, Dropping, Job, Lanes, LinearUse, Norms, Objective, Program, RowSet, Source, Value};
 use crate::{Mat, Real, Result};
 use rayon::prelude::*;
 
@@ -19,6 +19,33 @@ pub(super) struct Pull<'p> {
     pub(super) rows: RowSet<'p>,
     pub(super) objective: &'p dyn Objective,
     pub(super) dropping: Dropping,
+}
+
+/// The way of a gradient from a program to the embeddings below.
+struct Route {
+    /// Where it is taken.
+    value: Value,
+    width: usize,
+    /// The layer whose alpha it belongs to.
+    target: usize,
+    /// Through `A^T`.
+    aggregated: bool,
+    /// Taken behind this linear map of the aggregate, because that is narrower.
+    map: Option<LinearUse>,
+}
+
+fn route(pull: &Pull<'_>, input: usize) -> Route {
+    let source = pull.program.inputs().nth(input).expect("an input of the program");
+    let width = pull.program.input_width(input);
+    let direct = Route { value: pull.program.input_value(input), width, target: 0, aggregated: false, map: None };
+    match source {
+        Source::Embedding(m) => Route { target: m, ..direct },
+        Source::Aggregate { layer, .. } => {
+            let narrower = pull.program.only_map(input).filter(|m| m.width < width && pull.dropping == Dropping::Off);
+            let (value, width) = narrower.map_or((direct.value, width), |m| (m.result, m.width));
+            Route { value, width, target: layer - 1, aggregated: true, map: narrower }
+        }
+    }
 }
 
 impl Engine<'_> {
@@ -40,8 +67,7 @@ impl Engine<'_> {
             self.control.promised += promised(&self.caches.alpha[k], &self.caches.x[k], &out, &self.reach[k]);
             self.control.centred = None;
         }
-        self.caches.x[k] = out;
-        self.caches.mark_refreshed(k);
+        self.set_x(k, out);
     }
 
     /// Statistics of layer k's batch norms over all rows of the training graph.
@@ -74,9 +100,16 @@ impl Engine<'_> {
         let job = Job::new(program, self.caches.inputs(program, &self.side));
         let params = layer.param_refs();
         let call = Call { params: &params, norms: Norms::Stored(&layer.norms), dropping };
-        let mut out = Mat::zeros(self.side.nodes(), program.width());
+        let mut out = self.scratch.take(self.side.nodes(), program.width());
         job.forward(&call, RowSet::All(self.side.nodes()), &mut out);
         out
+    }
+
+    /// Replaces `X^k`.
+    pub(super) fn set_x(&mut self, k: usize, x: Mat) {
+        let old = std::mem::replace(&mut self.caches.x[k], x);
+        self.scratch.give(old);
+        self.caches.mark_refreshed(k);
     }
 
     /// `alpha^k` from all layers that read `X^k`; the bias of the old one is measured on the way.
@@ -86,8 +119,9 @@ impl Engine<'_> {
         let mut alpha = std::mem::take(&mut self.caches.alpha[k]);
         if alpha.rows() != n {
             alpha = Mat::zeros(n, width);
+        } else {
+            alpha.data_mut().par_chunks_mut(1 << 16).for_each(|c| c.fill(0.0));
         }
-        alpha.fill(0.0);
         if k == depth {
             self.loss_gradient(&mut alpha);
         } else {
@@ -162,44 +196,48 @@ impl Engine<'_> {
     /// The vector-Jacobian product of some layers, added to `alpha^k` for each target `(k, alpha^k)`; parameter
     /// gradients into `lanes`. Returns the objective's value.
     pub(super) fn pull(&self, pull: &Pull<'_>, targets: &mut [(usize, &mut Mat)], lanes: Option<&mut Lanes>) -> f64 {
-        let sources: Vec<Source> = pull.program.inputs().collect();
-        let target_of = |s: &Source| match s {
-            Source::Embedding(m) => *m,
-            Source::Aggregate { layer, .. } => layer - 1,
-        };
-        let wanted: Vec<usize> = (0..sources.len())
-            .filter(|&i| targets.iter().any(|(k, _)| *k > 0 && *k == target_of(&sources[i])))
-            .collect();
-        let mut parts: Vec<(usize, Mat)> =
-            wanted.iter().map(|&i| (i, Mat::zeros(pull.rows.len(), pull.program.input_width(i)))).collect();
+        let mut routes: Vec<Route> = (0..pull.program.inputs().count()).map(|i| route(pull, i)).collect();
+        routes.retain(|r| targets.iter().any(|(k, _)| *k > 0 && *k == r.target));
+        let mut parts: Vec<Mat> = routes.iter().map(|r| self.scratch.take(pull.rows.len(), r.width)).collect();
         let job = Job::new(pull.program, self.caches.inputs(pull.program, &self.side));
         let call = Call { params: pull.params, norms: Norms::Batch, dropping: pull.dropping };
-        let mut places: Vec<(usize, &mut Mat)> = parts.iter_mut().map(|(i, m)| (*i, m)).collect();
+        let mut places: Vec<(Value, &mut Mat)> = routes.iter().map(|r| r.value).zip(parts.iter_mut()).collect();
         let value = job.gradients(&call, pull.rows, pull.objective, lanes, &mut places);
-        for (i, d) in parts {
-            let (_, alpha) = targets.iter_mut().find(|(k, _)| *k == target_of(&sources[i])).expect("only targets are wanted");
-            self.add_down(sources[i], pull, d, alpha);
+        for (route, d) in routes.iter().zip(parts) {
+            let (_, alpha) = targets.iter_mut().find(|(k, _)| *k == route.target).expect("only targets are kept");
+            self.add_down(route, pull, d, alpha);
         }
         value
     }
 
-    /// Adds the gradient at one input to `alpha`: rows directly, aggregates through `A^T`.
-    fn add_down(&self, source: Source, pull: &Pull<'_>, d: Mat, alpha: &mut Mat) {
-        match source {
-            Source::Embedding(_) => add_scattered(&d, pull.rows, alpha),
-            Source::Aggregate { .. } => {
-                let operator = self.side.operator(self.network.at(pull.from)).expect("aggregates come from an operator");
-                let spread = match pull.rows {
-                    RowSet::All(_) => d,
-                    RowSet::List(_) => {
-                        let mut full = Mat::zeros(self.side.nodes(), d.cols());
-                        add_scattered(&d, pull.rows, &mut full);
-                        full
-                    }
-                };
-                operator.add_transposed(&spread, alpha);
+    /// Adds the gradient of one route to `alpha`: rows directly, aggregates through `A^T`, and through the linear
+    /// map after that where the gradient was taken before it: `A^T (dH W^T) = (A^T dH) W^T`.
+    fn add_down(&self, route: &Route, pull: &Pull<'_>, d: Mat, alpha: &mut Mat) {
+        if !route.aggregated {
+            add_scattered(&d, pull.rows, alpha);
+            return self.scratch.give(d);
+        }
+        let operator = self.side.operator(self.network.at(pull.from)).expect("aggregates come from an operator");
+        let n = self.side.nodes();
+        let spread = match pull.rows {
+            RowSet::All(_) => d,
+            RowSet::List(_) => {
+                let mut full = self.scratch.zeros(n, d.cols());
+                add_scattered(&d, pull.rows, &mut full);
+                self.scratch.give(d);
+                full
+            }
+        };
+        match route.map {
+            None => operator.add_transposed(&spread, alpha),
+            Some(map) => {
+                let mut sent = self.scratch.zeros(n, map.width);
+                operator.add_transposed(&spread, &mut sent);
+                add_mapped_back(&sent, pull.params[map.param], map.first_row, alpha);
+                self.scratch.give(sent);
             }
         }
+        self.scratch.give(spread);
     }
 
     /// Training loss of the present tail on the present caches: one dense forward.
@@ -222,6 +260,18 @@ fn promised(alpha: &Mat, old: &Mat, new: &Mat, rows: &[u32]) -> f64 {
         rowwise::inner_change(alpha.row(r), old.row(r), new.row(r))
     };
     rows.par_iter().map(one).collect::<Vec<f64>>().iter().sum()
+}
+
+/// `alpha += sent W^T` for the rows of `W` from `first_row` on.
+fn add_mapped_back(sent: &Mat, w: &Mat, first_row: usize, alpha: &mut Mat) {
+    const BLOCK: usize = 256;
+    let (from, to) = (sent.cols(), alpha.cols());
+    let weights = Rows { data: &w.data()[first_row * w.cols()..], rows: to, cols: from, stride: from };
+    let blocks = alpha.data_mut().par_chunks_mut(BLOCK * to).zip(sent.data().par_chunks(BLOCK * from));
+    blocks.for_each(|(alpha, sent)| {
+        let rows = alpha.len() / to;
+        gemm::nt(Rows::dense(sent, rows, from), weights, RowsMut::dense(alpha, rows, to), gemm::Into::Add);
+    });
 }
 
 /// `to[ids[i]] += from[i]`, ids sorted.

@@ -127,8 +127,8 @@ impl<'a> Workspace<'a> {
         Rows { data: self.grads[place.slot].get(place.col..).unwrap_or(&[]), rows: self.ids.len(), cols, stride }
     }
 
-    /// Rows of an input's gradient, if anything depends on it.
-    pub(super) fn input_grad(&self, program: &Program, v: Value) -> Option<Rows<'_>> {
+    /// Rows of a value's gradient, if anything depends on it.
+    pub(super) fn known_grad(&self, program: &Program, v: Value) -> Option<Rows<'_>> {
         self.written[v.0].then(|| self.grad(program, v))
     }
 

@@ -340,6 +340,19 @@ impl Builder {
     }
 }
 
+/// The one linear map an input goes through.
+#[derive(Debug, Clone, Copy)]
+pub struct LinearUse {
+    /// Its result.
+    pub result: Value,
+    /// Width of the result.
+    pub width: usize,
+    /// Its parameter, by position.
+    pub param: usize,
+    /// The first row of the parameter that meets the input.
+    pub first_row: usize,
+}
+
 /// A finished row program.
 #[derive(Debug, Clone)]
 pub struct Program {
@@ -376,6 +389,29 @@ impl Program {
     /// Columns of input `i`.
     pub fn input_width(&self, i: usize) -> usize {
         self.raw.widths[self.raw.inputs[i].1.0]
+    }
+
+    /// The value of input `i`.
+    pub fn input_value(&self, i: usize) -> Value {
+        self.raw.inputs[i].1
+    }
+
+    /// Where input `i` meets nothing but one linear map: the map's result, its parameter and the first row of it
+    /// that belongs to the input. Gradients may then be taken before the map, where that is narrower.
+    pub fn only_map(&self, i: usize) -> Option<LinearUse> {
+        let mut v = self.raw.inputs[i].1;
+        loop {
+            let mut users = self.raw.ops.iter().filter(|op| op.sources().contains(&v));
+            let (user, others) = (users.next()?, users.count());
+            match user {
+                Op::Dropout { dst, .. } if others == 0 => v = *dst,
+                Op::Linear { src, w, dst } if others == 0 && src.iter().filter(|s| **s == v).count() == 1 => {
+                    let first_row = src.iter().take_while(|s| **s != v).map(|s| self.raw.widths[s.0]).sum();
+                    return Some(LinearUse { result: *dst, width: self.raw.widths[dst.0], param: w.0, first_row });
+                }
+                _ => return None,
+            }
+        }
     }
 
     /// The parameters.

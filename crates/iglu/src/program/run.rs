@@ -5,7 +5,7 @@
 //! not depend on the number of threads.
 
 use super::exec::{Context, Dropping, NormState, Workspace};
-use super::{Op, Program};
+use super::{Op, Program, Value};
 use crate::kernels::rowwise;
 use crate::kernels::{Rows, RowsMut};
 use crate::{Features, Mat, Real, SparseMat};
@@ -235,15 +235,15 @@ impl<'a> Job<'a> {
         self.gradients(call, rows, objective, Some(lanes), &mut [])
     }
 
-    /// Value of an objective with any of its gradients: parameters into `lanes`, and for each `(input, rows)` of
-    /// `wanted` the gradient at that input, rows in the order of the pass.
+    /// Value of an objective with any of its gradients: parameters into `lanes`, and for each `(value, rows)` of
+    /// `wanted` the gradient at that value, rows in the order of the pass.
     pub fn gradients(
         &self,
         call: &Call<'_>,
         rows: RowSet<'_>,
         objective: &dyn Objective,
         mut lanes: Option<&mut Lanes>,
-        wanted: &mut [(usize, &mut Mat)],
+        wanted: &mut [(Value, &mut Mat)],
     ) -> f64 {
         let mut states = self.states(call, rows);
         let live = self.live(lanes.is_some(), wanted);
@@ -259,7 +259,7 @@ impl<'a> Job<'a> {
         };
         let mut places: Vec<_> = wanted
             .iter_mut()
-            .map(|(input, m)| (*input, m.cols(), m.data_mut()))
+            .map(|(value, m)| (*value, m.cols(), m.data_mut()))
             .collect();
         let mut tasks = Vec::with_capacity(count);
         for (lane, grads) in accumulators.into_iter().enumerate() {
@@ -267,10 +267,10 @@ impl<'a> Job<'a> {
             let covered = self.span(rows, last - 1).end - first * self.block;
             let outs: Vec<_> = places
                 .iter_mut()
-                .map(|(input, width, rest)| {
+                .map(|(value, width, rest)| {
                     let (mine, others) = std::mem::take(rest).split_at_mut(covered * *width);
                     *rest = others;
-                    (*input, *width, mine)
+                    (*value, *width, mine)
                 })
                 .collect();
             tasks.push((first..last, grads, outs));
@@ -289,7 +289,7 @@ impl<'a> Job<'a> {
         objective: &dyn Objective,
         blocks: Range<usize>,
         mut grads: Option<&mut [Mat]>,
-        mut outs: Vec<(usize, usize, &mut [Real])>,
+        mut outs: Vec<(Value, usize, &mut [Real])>,
     ) -> f64 {
         let mut total = 0.0;
         for b in blocks {
@@ -299,10 +299,10 @@ impl<'a> Job<'a> {
                 sweep.context.forward(ws, self.program.raw.ops.len());
                 let value = self.objective(ws, objective);
                 sweep.context.backward(ws, 0, &sweep.live, grads.as_deref_mut());
-                for (input, width, rest) in &mut outs {
+                for (value, width, rest) in &mut outs {
                     let (mine, others) = std::mem::take(rest).split_at_mut(rows * *width);
                     *rest = others;
-                    match ws.input_grad(self.program, self.program.raw.inputs[*input].1) {
+                    match ws.known_grad(self.program, *value) {
                         Some(d) => mine.chunks_exact_mut(*width).enumerate().for_each(|(i, o)| o.copy_from_slice(d.row(i))),
                         None => mine.fill(0.0),
                     }
@@ -326,14 +326,14 @@ impl<'a> Job<'a> {
     }
 
     /// Values whose gradient leads to something wanted.
-    fn live(&self, params: bool, wanted: &[(usize, &mut Mat)]) -> Vec<bool> {
+    fn live(&self, params: bool, wanted: &[(Value, &mut Mat)]) -> Vec<bool> {
         let mut live = vec![false; self.program.raw.widths.len()];
-        for (input, _) in wanted {
-            live[self.program.raw.inputs[*input].1.0] = true;
+        for (value, _) in wanted {
+            live[value.0] = true;
         }
         for op in &self.program.raw.ops {
             let below = op.sources().iter().any(|v| live[v.0]);
-            live[op.dst().0] = below || (params && !op.params().is_empty());
+            live[op.dst().0] |= below || (params && !op.params().is_empty());
         }
         live
     }
