@@ -286,6 +286,19 @@ pub enum Proximal {
     Controlled,
 }
 
+/// Dropout on the inputs of lazy layers, and what the proximal term pulls them to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LazyDropout {
+    /// None.
+    #[default]
+    Off,
+    /// Pulled to what the old weights make of the same mask (one more product).
+    Matched,
+    /// Pulled to the undropped row: outputs learn not to depend on what is dropped, a strong regulariser.
+    Free,
+}
+
 /// How parameters start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -317,12 +330,14 @@ pub struct TrainConfig {
     pub frequency: f64,
     /// Passes over a layer's batches per visit; auto: 4 with a proximal term, else 1.
     pub passes: Auto<usize>,
+    /// Passes of the tail per visit; auto: as `passes`.
+    pub tail_passes: Auto<usize>,
     /// Scale of mini-batch gradients.
     pub gradient: GradientScale,
     /// Share of alpha's entries dropped in lazy passes (the released arXiv script).
     pub alpha_dropout: f64,
-    /// Drop inputs of lazy layers too.
-    pub lazy_dropout: bool,
+    /// Dropout on the inputs of lazy layers.
+    pub lazy_dropout: LazyDropout,
     /// Proximal term of lazy layers.
     pub proximal: Proximal,
     /// Weight of the proximal term (its start, when controlled).
@@ -351,9 +366,10 @@ impl Default for TrainConfig {
             batches: Batches::Fresh,
             frequency: 1.0,
             passes: Auto::Auto,
+            tail_passes: Auto::Auto,
             gradient: GradientScale::Unbiased,
             alpha_dropout: 0.0,
-            lazy_dropout: false,
+            lazy_dropout: LazyDropout::Off,
             proximal: Proximal::Controlled,
             lambda: 0.3,
             start: Start::Mlp,
@@ -503,6 +519,7 @@ impl Config {
         let t = &self.train;
         count("train.epochs", t.epochs.or(1), 1..=1_000_000)?;
         count("train.passes", t.passes.or(1), 1..=1000)?;
+        count("train.tail_passes", t.tail_passes.or(1), 1..=1000)?;
         if let Batch::Size(size) = t.batch {
             count("train.batch", size, 1..=usize::MAX)?;
         }

@@ -57,9 +57,12 @@ simd_fn! {
 }
 
 simd_fn! {
-    /// `c += x^T d`.
-    pub fn tn(x: &SparseBlock, d: Rows<'_>, c: RowsMut<'_>) {
+    /// `c = x^T d`, set or added.
+    pub fn tn(x: &SparseBlock, d: Rows<'_>, c: RowsMut<'_>, into: Into) {
         let mut c = c;
+        if into == Into::Set {
+            (0..c.rows).for_each(|i| c.row(i).fill(0.0));
+        }
         for i in 0..d.rows {
             for entry in x.offsets[i]..x.offsets[i + 1] {
                 let v = x.values[entry];

@@ -14,7 +14,7 @@ const D_IN: usize = 5;
 struct Quadratic(Mat);
 
 impl Objective for Quadratic {
-    fn block(&self, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
+    fn block(&self, _: usize, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
         let mut value = 0.0;
         for (i, &id) in ids.iter().enumerate() {
             let c = self.0.row(id as usize);
@@ -187,4 +187,20 @@ fn sparse_of(m: &Mat) -> crate::SparseMat {
         offsets.push(indices.len() as u64);
     }
     crate::SparseMat::from_parts(m.cols(), offsets, indices, values)
+}
+
+#[test]
+#[cfg_attr(not(feature = "f64"), ignore = "runs in iglu-f64")]
+fn chains_of_layers_have_the_gradient_of_finite_differences() {
+    let mut config = crate::config::NetworkConfig { hidden: 4, hops: 2, layers: 2, dropout: 0.3, ..Default::default() };
+    config.activation = Activation::Tanh;
+    for layer in ["sage", "saint", "gin"] {
+        config.layer = layer.into();
+        let network = crate::network::Network::new(&config, D_IN, 3, 0).unwrap();
+        for dropping in [Dropping::Off, Dropping::AsBuilt(Key::new(5))] {
+            // Without the graph every aggregate is the row itself: repeated sources, summed weights.
+            check(layer, Case::new(network.chain(1, true), dropping, vec![0, 3, 5, 8]));
+            check(layer, Case::new(network.chain(2, false), dropping, vec![0, 3, 5, 8]));
+        }
+    }
 }

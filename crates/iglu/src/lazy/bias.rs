@@ -8,7 +8,7 @@ use crate::program::{Call, Dropping, Job, Lanes, Norms, RowSet};
 use crate::{Mat, Real};
 
 /// Rows on which bias is measured, at most.
-const BIAS_ROWS: usize = 4096;
+const BIAS_ROWS: usize = 1024;
 /// Rows on which dead units and rank are measured, at most.
 const RANK_ROWS: usize = 512;
 

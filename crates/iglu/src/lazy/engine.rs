@@ -154,7 +154,8 @@ impl<'a> Engine<'a> {
         for step in initial {
             self.step(step, moment)?;
         }
-        if loss.is_some() {
+        if loss.is_some() && self.config.train.start_tail > 0 && self.tail.is_some() {
+            (1..self.tail_from()).for_each(|k| self.refresh_x(k));
             self.first_tail()?;
         }
         Ok(loss)

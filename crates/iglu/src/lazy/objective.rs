@@ -6,6 +6,15 @@ use crate::loss::TaskLoss;
 use crate::program::Objective;
 use crate::{Mat, Real};
 
+/// The centre `c` of the proximal term.
+#[derive(Clone, Copy)]
+pub enum Centre<'a> {
+    /// A row per node.
+    ByNode(&'a Mat),
+    /// A row per row of the pass.
+    ByPosition(&'a Mat),
+}
+
 /// `sum_i <alpha_i, x_i> + (weight/2) |x_i - c_i|^2`, its gradient times `scale` (Lemma 1.1, section 5 of the
 /// design).
 pub struct Lazy<'a> {
@@ -13,14 +22,14 @@ pub struct Lazy<'a> {
     pub alpha: &'a Mat,
     /// Factor of the gradient.
     pub scale: Real,
-    /// Weight `lambda / N'` and centre `c` by node.
-    pub proximal: Option<(Real, &'a Mat)>,
+    /// Weight `lambda / N'` and centre.
+    pub proximal: Option<(Real, Centre<'a>)>,
     /// Dropout of alpha's entries.
     pub mask: Option<Mask>,
 }
 
 impl Objective for Lazy<'_> {
-    fn block(&self, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
+    fn block(&self, first: usize, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
         let mut value = 0.0;
         for (i, &id) in ids.iter().enumerate() {
             let alpha = self.alpha.row(id as usize);
@@ -29,7 +38,11 @@ impl Objective for Lazy<'_> {
             if let Some(mask) = self.mask {
                 rowwise::drop(mask, &[id], &mut RowsMut::dense(row, 1, alpha.len()));
             }
-            let (weight, centre) = self.proximal.map_or((0.0, y.row(i)), |(w, c)| (w, c.row(id as usize)));
+            let (weight, centre) = match self.proximal {
+                None => (0.0, y.row(i)),
+                Some((w, Centre::ByNode(c))) => (w, c.row(id as usize)),
+                Some((w, Centre::ByPosition(c))) => (w, c.row(first + i)),
+            };
             value += rowwise::lazy_row(self.scale, weight, y.row(i), centre, row);
         }
         value
@@ -45,7 +58,7 @@ pub struct Sampled<'a> {
 }
 
 impl Objective for Sampled<'_> {
-    fn block(&self, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
+    fn block(&self, _: usize, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
         let first = self.ids.binary_search(&ids[0]).expect("rows of the sample");
         let mut value = 0.0;
         for i in 0..ids.len() {
@@ -67,7 +80,7 @@ pub struct Task<'a> {
 }
 
 impl Objective for Task<'_> {
-    fn block(&self, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
+    fn block(&self, _: usize, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
         let mut value = 0.0;
         for (i, &id) in ids.iter().enumerate() {
             let grad = d.row(i);

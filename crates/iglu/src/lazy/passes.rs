@@ -2,9 +2,9 @@
 
 use super::batches::{self, PassOf};
 use super::engine::{Engine, Moment};
-use super::objective::{Lazy, Task};
+use super::objective::{Centre, Lazy, Task};
 use super::refresh::Pull;
-use crate::config::GradientScale;
+use crate::config::{GradientScale, LazyDropout};
 use crate::kernels::rowwise::Mask;
 use crate::network::Network;
 use crate::optim::Optimiser;
@@ -67,15 +67,24 @@ impl Engine<'_> {
         let (alpha_rate, lazy_dropout) = (self.config.train.alpha_dropout, self.config.train.lazy_dropout);
         let Self { programs, caches, side, network, optimisers, lanes, control, key, .. } = self;
         let job = Job::new(&programs[k], caches.inputs(&programs[k], side));
+        let before = network.at(k).params.clone();
+        let mut masked = Mat::default();
         for (batch, lr) in visit.iter().zip(rates) {
             let key = dropout_key(*key, k, optimisers[k].clock());
+            let dropping = if lazy_dropout == LazyDropout::Off { Dropping::Off } else { Dropping::AsBuilt(key) };
+            let matched = lazy_dropout == LazyDropout::Matched && control.active();
+            if matched {
+                masked = Mat::zeros(batch.len(), programs[k].width());
+                let params: Vec<&Mat> = before.iter().collect();
+                job.forward(&Call { params: &params, norms: Norms::Batch, dropping }, RowSet::List(batch), &mut masked);
+            }
+            let centre = if matched { Centre::ByPosition(&masked) } else { Centre::ByNode(&caches.x[k]) };
             let objective = Lazy {
                 alpha: &caches.alpha[k],
                 scale: if unbiased { count as Real / batch.len() as Real } else { 1.0 },
-                proximal: control.active().then(|| (weight, &caches.x[k])),
+                proximal: control.active().then_some((weight, centre)),
                 mask: (alpha_rate > 0.0).then(|| Mask { key: key.with("alpha").u64(0), rate: alpha_rate }),
             };
-            let dropping = if lazy_dropout { Dropping::AsBuilt(key) } else { Dropping::Off };
             let params = network.at(k).param_refs();
             let call = Call { params: &params, norms: Norms::Batch, dropping };
             let value = job.gradient(&call, RowSet::List(batch), &objective, lanes);
@@ -100,7 +109,7 @@ impl Engine<'_> {
     /// `Tail(k)`: layers k..L together on the fresh mini-batch loss.
     pub(super) fn train_tail(&mut self, k: usize, moment: Moment) -> Result<()> {
         self.caches.ensure_z(k, &self.network, &self.side);
-        let passes = super::passes(&self.config);
+        let passes = self.config.train.tail_passes.or(super::passes(&self.config));
         let visit = self.visit_batches(k, passes, moment, true);
         let loss = self.tail_batches(k, &visit, |e, share| e.rate(moment, share));
         self.last_loss = loss / passes as f64 * moment.parts as f64;
@@ -109,11 +118,8 @@ impl Engine<'_> {
 
     /// Passes of the tail between a warm start and the first alpha.
     pub(super) fn first_tail(&mut self) -> Result<()> {
-        let k = self.plan.tail;
+        let k = self.tail_from();
         let moment = Moment { epoch: 0, epochs: 1, part: 0, parts: 1 };
-        if self.config.train.start_tail == 0 || k > self.network.depth() || self.tail.is_none() {
-            return Ok(());
-        }
         self.caches.ensure_z(k, &self.network, &self.side);
         let visit = self.visit_batches(k, self.config.train.start_tail, moment, true);
         let rate = self.config.optim.lr;

@@ -90,7 +90,7 @@ impl Plan {
                 tail: l,
                 uncached: l + 1,
             },
-            Order::Exact => Self { initial: Vec::new(), due: Vec::new(), every: vec![TrainTail(1)], tail: 1, uncached: 1 },
+            Order::Exact => Self { initial: Vec::new(), due: Vec::new(), every: vec![TrainTail(1)], tail: 1, uncached: k },
         }
     }
 

@@ -52,6 +52,12 @@ pub(super) struct Workspace<'a> {
     pub(super) ids: Vec<u32>,
 }
 
+/// Parameter gradients of a lane; vectors are added to, matrices set by the lane's first block and added to later.
+pub(super) struct GradSums<'g> {
+    pub(super) sums: &'g mut [Mat],
+    pub(super) into: Into,
+}
+
 /// Everything a block needs to know of its pass.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
@@ -250,18 +256,47 @@ impl Context<'_> {
     }
 
     fn linear(&self, ws: &Workspace<'_>, src: &[Value], w: Param, out: RowsMut<'_>) {
-        let mut first = 0;
-        for (i, v) in src.iter().enumerate() {
+        for (i, (v, places)) in self.terms(src).into_iter().enumerate() {
             let into = if i == 0 { Into::Set } else { Into::Add };
-            let width = self.program.raw.widths[v.0];
-            let weights = self.weight_rows(w, first, width);
+            let summed = self.summed_weights(w, &places, self.program.raw.widths[v.0]);
+            let weights = self.term_weights(w, &places, summed.as_deref(), self.program.raw.widths[v.0]);
             let target = RowsMut { data: &mut *out.data, rows: out.rows, cols: out.cols, stride: out.stride };
-            match &ws.sparse[self.program.place(*v).slot] {
+            match &ws.sparse[self.program.place(v).slot] {
                 Some(block) => sparse::nn(block, weights, target, into),
-                None => gemm::nn(ws.value(self.program, *v), weights, target, into),
+                None => gemm::nn(ws.value(self.program, v), weights, target, into),
             }
-            first += width;
         }
+    }
+
+    /// Distinct sources of a linear map, each with the first rows of its weights. A source that stands there several
+    /// times (a network without its graph) meets the sum of its weights.
+    fn terms(&self, src: &[Value]) -> Vec<(Value, Vec<usize>)> {
+        let mut out: Vec<(Value, Vec<usize>)> = Vec::with_capacity(src.len());
+        let mut first = 0;
+        for v in src {
+            match out.iter_mut().find(|(u, _)| u == v) {
+                Some((_, places)) => places.push(first),
+                None => out.push((*v, vec![first])),
+            }
+            first += self.program.raw.widths[v.0];
+        }
+        out
+    }
+
+    fn summed_weights(&self, w: Param, places: &[usize], rows: usize) -> Option<Vec<Real>> {
+        let (&first, others) = places.split_first().filter(|(_, others)| !others.is_empty())?;
+        let (m, cols) = (self.params[w.0].data(), self.params[w.0].cols());
+        let mut sum = m[first * cols..(first + rows) * cols].to_vec();
+        for &place in others {
+            let more = &m[place * cols..(place + rows) * cols];
+            sum.iter_mut().zip(more).for_each(|(s, v)| *s += v);
+        }
+        Some(sum)
+    }
+
+    fn term_weights<'w>(&'w self, w: Param, places: &[usize], summed: Option<&'w [Real]>, rows: usize) -> Rows<'w> {
+        let cols = self.params[w.0].cols();
+        summed.map_or_else(|| self.weight_rows(w, places[0], rows), |data| Rows { data, rows, cols, stride: cols })
     }
 
     fn weight_rows(&self, w: Param, first: usize, rows: usize) -> Rows<'_> {
@@ -297,17 +332,17 @@ impl Context<'_> {
 
     /// Runs operations `end..` backwards from the output's gradient. `live` marks values whose gradient is
     /// wanted; `grads` receives parameter gradients, added.
-    pub(super) fn backward(&self, ws: &mut Workspace<'_>, end: usize, live: &[bool], mut grads: Option<&mut [Mat]>) {
+    pub(super) fn backward(&self, ws: &mut Workspace<'_>, end: usize, live: &[bool], mut grads: Option<GradSums<'_>>) {
         for op in self.program.raw.ops[end..].iter().rev() {
             let dst = op.dst();
             let wanted = op.sources().iter().any(|v| live[v.0]) || (grads.is_some() && !op.params().is_empty());
             if ws.written[dst.0] && wanted {
-                self.backward_op(ws, op, live, grads.as_deref_mut());
+                self.backward_op(ws, op, live, grads.as_mut());
             }
         }
     }
 
-    fn backward_op(&self, ws: &mut Workspace<'_>, op: &Op, live: &[bool], grads: Option<&mut [Mat]>) {
+    fn backward_op(&self, ws: &mut Workspace<'_>, op: &Op, live: &[bool], grads: Option<&mut GradSums<'_>>) {
         let p = self.program;
         let dst = op.dst();
         let place = p.grad_place(dst);
@@ -318,7 +353,7 @@ impl Context<'_> {
             Op::Linear { src, w, .. } => self.linear_back(ws, src, *w, shared(&d), live, grads),
             Op::Bias { b, .. } => {
                 if let Some(grads) = grads {
-                    rowwise::add_column_sums(shared(&d), grads[b.0].data_mut());
+                    rowwise::add_column_sums(shared(&d), grads.sums[b.0].data_mut());
                 }
             }
             Op::Activate { kind, src, .. } => {
@@ -344,7 +379,7 @@ impl Context<'_> {
             }
             Op::AddScaled { b, eps, .. } => {
                 if let Some(grads) = grads {
-                    grads[eps.0].data_mut()[0] += rowwise::inner(ws.value(p, *b), shared(&d)) as Real;
+                    grads.sums[eps.0].data_mut()[0] += rowwise::inner(ws.value(p, *b), shared(&d)) as Real;
                 }
             }
             Op::Add { .. } | Op::Concat { .. } => {}
@@ -393,36 +428,36 @@ impl Context<'_> {
         ws.grads[to.slot] = buffer;
     }
 
-    fn linear_back(&self, ws: &mut Workspace<'_>, src: &[Value], w: Param, d: Rows<'_>, live: &[bool], grads: Option<&mut [Mat]>) {
+    fn linear_back(&self, ws: &mut Workspace<'_>, src: &[Value], w: Param, d: Rows<'_>, live: &[bool], grads: Option<&mut GradSums<'_>>) {
         let p = self.program;
         let mut grads = grads;
-        let mut first = 0;
-        for v in src {
+        for (v, places) in self.terms(src) {
             let width = p.raw.widths[v.0];
             if let Some(grads) = &mut grads {
-                let g = &mut grads[w.0];
-                let cols = g.cols();
-                let rows = RowsMut { data: &mut g.data_mut()[first * cols..], rows: width, cols, stride: cols };
-                match &ws.sparse[p.place(*v).slot] {
-                    Some(block) => sparse::tn(block, d, rows),
-                    None => gemm::tn(ws.value(p, *v), d, rows, Into::Add),
+                let cols = grads.sums[w.0].cols();
+                // The gradient of repeated weights is the same: it is kept once and copied at the end.
+                let data = &mut grads.sums[w.0].data_mut()[places[0] * cols..(places[0] + width) * cols];
+                let rows = RowsMut { data, rows: width, cols, stride: cols };
+                match &ws.sparse[p.place(v).slot] {
+                    Some(block) => sparse::tn(block, d, rows, grads.into),
+                    None => gemm::tn(ws.value(p, v), d, rows, grads.into),
                 }
             }
             if live[v.0] {
-                let to = p.grad_place(*v);
+                let to = p.grad_place(v);
                 let into = if std::mem::replace(&mut ws.written[v.0], true) { Into::Add } else { Into::Set };
                 let mut buffer = std::mem::take(&mut ws.grads[to.slot]);
                 let out = view(&mut buffer, d.rows, to.col, width, p.grads.slots[to.slot]);
-                gemm::nt(d, self.weight_rows(w, first, width), out, into);
+                let summed = self.summed_weights(w, &places, width);
+                gemm::nt(d, self.term_weights(w, &places, summed.as_deref(), width), out, into);
                 ws.grads[to.slot] = buffer;
             }
-            first += width;
         }
     }
 }
 
-fn affine_grads(grads: Option<&mut [Mat]>, scale: Param, offset: Param) -> Option<AffineGrad<'_>> {
-    let grads = grads?;
+fn affine_grads<'g>(grads: Option<&'g mut GradSums<'_>>, scale: Param, offset: Param) -> Option<AffineGrad<'g>> {
+    let grads = &mut *grads?.sums;
     let (low, high) = grads.split_at_mut(scale.0.max(offset.0));
     assert!(scale.0 < offset.0, "a norm's scale is declared before its offset");
     Some(AffineGrad { scale: low[scale.0].data_mut(), offset: high[0].data_mut() })

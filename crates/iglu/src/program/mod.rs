@@ -313,6 +313,13 @@ impl Builder {
         dst
     }
 
+    fn dropped(&self, v: Value, at: f64) -> Option<Value> {
+        self.ops.iter().find_map(|op| match op {
+            Op::Dropout { src, rate, dst, .. } if *src == v && *rate == at => Some(*dst),
+            _ => None,
+        })
+    }
+
     /// Appends another program; `bind` says which of its inputs are values of this one.
     pub fn append(&mut self, other: &Program, bind: impl Fn(Source) -> Option<Value>) -> Value {
         let mut map = Vec::with_capacity(other.raw.widths.len());
@@ -326,6 +333,14 @@ impl Builder {
         let base = self.params.len();
         self.params.extend(other.raw.params.iter().cloned());
         for op in &other.raw.ops {
+            // The same value dropped at the same rate again is the same dropped value: a network without its graph
+            // has one input where the network has several.
+            if let Op::Dropout { src, rate, dst, .. } = op
+                && let Some(known) = self.dropped(map[src.0], *rate)
+            {
+                map[dst.0] = known;
+                continue;
+            }
             self.ops.push(op.renumbered(|v| map[v.0], |p| Param(base + p.0), &self.counts));
         }
         self.counts.stats += other.raw.counts.stats;

@@ -4,8 +4,9 @@
 //! at most [`LANES`] private copies, each fed by a fixed range of blocks, and added up in order. Results so do
 //! not depend on the number of threads.
 
-use super::exec::{Context, Dropping, NormState, Workspace};
+use super::exec::{Context, Dropping, GradSums, NormState, Workspace};
 use super::{Op, Program, Value};
+use crate::kernels::gemm::Into;
 use crate::kernels::rowwise;
 use crate::kernels::{Rows, RowsMut};
 use crate::{Features, Mat, Real, SparseMat};
@@ -68,8 +69,9 @@ impl<'a> RowSet<'a> {
 
 /// What is minimised at the output of a program.
 pub trait Objective: Sync {
-    /// Value of some rows, and its gradient written to `d`; `ids` names the nodes.
-    fn block(&self, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64;
+    /// Value of some rows, and its gradient written to `d`; `ids` names the nodes, the first of them standing at
+    /// position `first` of the pass.
+    fn block(&self, first: usize, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64;
 }
 
 /// Which statistics batch norms use.
@@ -108,7 +110,8 @@ impl Lanes {
         }
         self.0.resize_with(self.0.len().max(lanes), fresh);
         let used = &mut self.0[..lanes];
-        used.par_iter_mut().for_each(|lane| lane.iter_mut().for_each(|m| m.fill(0.0)));
+        // Matrices are set by the lane's first block; only vectors are added to from the start.
+        used.iter_mut().flatten().filter(|m| m.rows() == 1).for_each(|m| m.fill(0.0));
         used
     }
 
@@ -224,7 +227,7 @@ impl<'a> Job<'a> {
         let one = |b: usize| {
             self.with_block(rows, self.span(rows, b), call.dropping, |ws| {
                 context.forward(ws, self.program.raw.ops.len());
-                self.objective(ws, objective)
+                self.objective(ws, b * self.block, objective)
             })
         };
         (0..self.blocks(rows)).into_par_iter().map(one).collect::<Vec<f64>>().iter().sum()
@@ -279,8 +282,26 @@ impl<'a> Job<'a> {
         let total = tasks.into_par_iter().map(run).collect::<Vec<f64>>().iter().sum();
         if let Some(lanes) = lanes {
             lanes.reduce(count);
+            self.copy_repeated(lanes.gradient());
         }
         total
+    }
+
+    /// Weights that meet one source several times have equal gradients: the first is computed, the others copied.
+    fn copy_repeated(&self, grads: &mut [Mat]) {
+        for op in &self.program.raw.ops {
+            let Op::Linear { src, w, .. } = op else { continue };
+            let mut first = 0;
+            let mut seen: Vec<(Value, usize)> = Vec::new();
+            for v in src {
+                let (rows, cols) = (self.program.raw.widths[v.0], grads[w.0].cols());
+                match seen.iter().find(|(u, _)| u == v) {
+                    Some((_, from)) => grads[w.0].data_mut().copy_within(from * cols..(from + rows) * cols, first * cols),
+                    None => seen.push((*v, first)),
+                }
+                first += rows;
+            }
+        }
     }
 
     fn run_lane(
@@ -292,13 +313,16 @@ impl<'a> Job<'a> {
         mut outs: Vec<(Value, usize, &mut [Real])>,
     ) -> f64 {
         let mut total = 0.0;
+        let first = blocks.start;
         for b in blocks {
             let span = self.span(sweep.rows, b);
             let rows = span.len();
             total += self.with_block(sweep.rows, span, sweep.context.dropping, |ws| {
                 sweep.context.forward(ws, self.program.raw.ops.len());
-                let value = self.objective(ws, objective);
-                sweep.context.backward(ws, 0, &sweep.live, grads.as_deref_mut());
+                let value = self.objective(ws, b * self.block, objective);
+                let into = if b == first { Into::Set } else { Into::Add };
+                let sums = grads.as_deref_mut().map(|sums| GradSums { sums, into });
+                sweep.context.backward(ws, 0, &sweep.live, sums);
                 for (value, width, rest) in &mut outs {
                     let (mine, others) = std::mem::take(rest).split_at_mut(rows * *width);
                     *rest = others;
@@ -313,12 +337,12 @@ impl<'a> Job<'a> {
         total
     }
 
-    fn objective(&self, ws: &mut Workspace<'_>, objective: &dyn Objective) -> f64 {
+    fn objective(&self, ws: &mut Workspace<'_>, first: usize, objective: &dyn Objective) -> f64 {
         ws.begin_back(self.program);
         let ids = std::mem::take(&mut ws.ids);
         ws.ids.clone_from(&ids);
         let (y, mut d) = ws.output(self.program);
-        objective.block(&ids, y, &mut d)
+        objective.block(first, &ids, y, &mut d)
     }
 
     fn context<'c>(&'c self, call: &Call<'c>, states: &'c [NormState]) -> Context<'c> {
@@ -350,7 +374,7 @@ impl<'a> Job<'a> {
             let context = self.context(call, &states);
             let width = self.program.raw.widths[src.0];
             let zero = vec![0.0; width];
-            let sums = self.sum_blocks(rows, width, call.dropping, |ws, sums| {
+            let sums = self.sum_blocks(rows, width, call.dropping, |_, ws, sums| {
                 context.forward(ws, at);
                 rowwise::add_column_moments(ws.value(self.program, *src), &zero, sums);
             });
@@ -372,9 +396,9 @@ impl<'a> Job<'a> {
             let context = self.context(call, states);
             let norm = &states[*state];
             let stats = rowwise::ColumnStats { mean: &norm.mean, rstd: &norm.rstd };
-            let sums = self.sum_blocks(rows, norm.mean.len(), call.dropping, |ws, sums| {
+            let sums = self.sum_blocks(rows, norm.mean.len(), call.dropping, |first, ws, sums| {
                 context.forward(ws, self.program.raw.ops.len());
-                self.objective(ws, objective);
+                self.objective(ws, first, objective);
                 context.backward(ws, at + 1, &all, None);
                 rowwise::add_batch_norm_sums(ws.value(self.program, *src), stats, ws.grad(self.program, *dst), sums);
             });
@@ -389,11 +413,11 @@ impl<'a> Job<'a> {
         rows: RowSet<'_>,
         width: usize,
         dropping: Dropping,
-        add: impl Fn(&mut Workspace<'a>, &mut [[f64; 2]]) + Sync,
+        add: impl Fn(usize, &mut Workspace<'a>, &mut [[f64; 2]]) + Sync,
     ) -> Vec<[f64; 2]> {
         let one = |b: usize| {
             let mut sums = vec![[0.0; 2]; width];
-            self.with_block(rows, self.span(rows, b), dropping, |ws| add(ws, &mut sums));
+            self.with_block(rows, self.span(rows, b), dropping, |ws| add(b * self.block, ws, &mut sums));
             sums
         };
         let parts: Vec<_> = (0..self.blocks(rows)).into_par_iter().map(one).collect();
