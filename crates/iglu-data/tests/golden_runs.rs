@@ -54,7 +54,7 @@ fn released(lr: f64) -> Config {
     let mut c = Config::default();
     c.network.norm_eps = 1e-9;
     c.network.dropout = 0.0;
-    c.network.hops = 1;
+    c.network.hops = Auto::Set(1);
     c.train.order = Order::Inverted;
     c.train.setting = Setting::Inductive;
     c.train.start = Start::Random;

@@ -112,8 +112,8 @@ pub struct NetworkConfig {
     pub norm_eps: f64,
     /// Share of a layer's inputs dropped, in passes that drop.
     pub dropout: f64,
-    /// Share of the classifier's inputs dropped; auto: as `dropout`.
-    pub head_dropout: Auto<f64>,
+    /// Share of the linear classifier's inputs dropped, in passes that drop.
+    pub head_dropout: f64,
     /// Learned offsets.
     pub bias: bool,
     /// Adds a layer's input to its output.
@@ -124,8 +124,9 @@ pub struct NetworkConfig {
     pub l2: bool,
     /// Normalisation of the adjacency; auto: as the architecture has it.
     pub operator: Auto<Norm>,
-    /// Aggregates `A X^0, .., A^hops X^0` that the first layer takes.
-    pub hops: usize,
+    /// Aggregates `A X^0, .., A^hops X^0` that the first layer takes; auto: 1 for sparse features, else up to 3
+    /// while `(1 + hops)` times the features stay within 1536 columns.
+    pub hops: Auto<usize>,
     /// Skip connections, `"k->m"`: `X^k` is added to `X^m`.
     pub skips: Vec<String>,
     /// Settings of single layers.
@@ -144,13 +145,13 @@ impl Default for NetworkConfig {
             norm_order: Auto::Auto,
             norm_eps: 1e-5,
             dropout: 0.5,
-            head_dropout: Auto::Auto,
+            head_dropout: 0.0,
             bias: true,
             residual: false,
             combine: Auto::Auto,
             l2: false,
             operator: Auto::Auto,
-            hops: 2,
+            hops: Auto::Auto,
             skips: Vec::new(),
             each: Vec::new(),
         }
@@ -328,7 +329,7 @@ pub struct TrainConfig {
     pub batches: Batches,
     /// Refreshes of the stale side per epoch.
     pub frequency: f64,
-    /// Passes over a layer's batches per visit; auto: 4 with a proximal term, else 1.
+    /// Passes over a layer's batches per visit; auto: 2 with a proximal term, else 1.
     pub passes: Auto<usize>,
     /// Passes of the tail per visit; auto: as `passes`.
     pub tail_passes: Auto<usize>,
@@ -336,8 +337,8 @@ pub struct TrainConfig {
     pub gradient: GradientScale,
     /// Share of alpha's entries dropped in lazy passes (the released arXiv script).
     pub alpha_dropout: f64,
-    /// Dropout on the inputs of lazy layers.
-    pub lazy_dropout: LazyDropout,
+    /// Dropout on the inputs of lazy layers; auto: free below 4096 training rows, else off.
+    pub lazy_dropout: Auto<LazyDropout>,
     /// Proximal term of lazy layers.
     pub proximal: Proximal,
     /// Weight of the proximal term (its start, when controlled).
@@ -369,7 +370,7 @@ impl Default for TrainConfig {
             tail_passes: Auto::Auto,
             gradient: GradientScale::Unbiased,
             alpha_dropout: 0.0,
-            lazy_dropout: LazyDropout::Off,
+            lazy_dropout: Auto::Auto,
             proximal: Proximal::Controlled,
             lambda: 0.3,
             start: Start::Mlp,
@@ -512,9 +513,9 @@ impl Config {
         let n = &self.network;
         count("network.layers", n.layers, 1..=256)?;
         count("network.hidden", n.hidden, 1..=65_536)?;
-        count("network.hops", n.hops, 1..=16)?;
+        count("network.hops", n.hops.or(1), 1..=16)?;
         share("network.dropout", n.dropout)?;
-        share("network.head_dropout", n.head_dropout.or(0.0))?;
+        share("network.head_dropout", n.head_dropout)?;
         positive("network.norm_eps", n.norm_eps)?;
         let t = &self.train;
         count("train.epochs", t.epochs.or(1), 1..=1_000_000)?;

@@ -75,7 +75,7 @@ impl Network {
                 width: classes,
                 activation: Activation::None,
                 norm: NormKind::None,
-                dropout: config.head_dropout.or(config.dropout),
+                dropout: config.head_dropout,
                 bias: config.bias,
                 ..LayerOptions::default()
             };
@@ -90,7 +90,7 @@ impl Network {
         let own = config.each.iter().find(|o| o.k == k).cloned().unwrap_or_default();
         let name = own.layer.as_ref().unwrap_or(&config.layer);
         let architecture = layers::find(name).ok_or_else(|| unknown_architecture(name))?;
-        let hops = if k == 1 { config.hops.min(architecture.max_hops) } else { 1 };
+        let hops = if k == 1 { config.hops.or(1).min(architecture.max_hops) } else { 1 };
         let skips = skips.iter().filter(|s| s.1 == k).map(|s| (s.0, self.width(s.0))).collect();
         let hidden = LayerOptions {
             width: own.hidden.unwrap_or(config.hidden),

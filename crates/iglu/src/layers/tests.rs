@@ -192,7 +192,7 @@ fn sparse_of(m: &Mat) -> crate::SparseMat {
 #[test]
 #[cfg_attr(not(feature = "f64"), ignore = "runs in iglu-f64")]
 fn chains_of_layers_have_the_gradient_of_finite_differences() {
-    let mut config = crate::config::NetworkConfig { hidden: 4, hops: 2, layers: 2, dropout: 0.3, ..Default::default() };
+    let mut config = crate::config::NetworkConfig { hidden: 4, hops: crate::config::Auto::Set(2), layers: 2, dropout: 0.3, ..Default::default() };
     config.activation = Activation::Tanh;
     for layer in ["sage", "saint", "gin"] {
         config.layer = layer.into();

@@ -64,7 +64,7 @@ impl Engine<'_> {
         let unbiased = self.config.train.gradient == GradientScale::Unbiased;
         let weight = (self.control.lambda / count.max(1) as f64) as Real;
         let rates: Vec<f64> = (0..visit.len()).map(|b| self.rate(moment, b as f64 / visit.len() as f64)).collect();
-        let (alpha_rate, lazy_dropout) = (self.config.train.alpha_dropout, self.config.train.lazy_dropout);
+        let (alpha_rate, lazy_dropout) = (self.config.train.alpha_dropout, self.config.train.lazy_dropout.or(LazyDropout::Off));
         let Self { programs, caches, side, network, optimisers, lanes, control, key, .. } = self;
         let job = Job::new(&programs[k], caches.inputs(&programs[k], side));
         let before = network.at(k).params.clone();

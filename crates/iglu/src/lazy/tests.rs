@@ -41,7 +41,7 @@ fn config(order: Order) -> Config {
     c.network.hidden = 7;
     c.network.layers = 3;
     c.network.dropout = 0.0;
-    c.network.hops = 1;
+    c.network.hops = Auto::Set(1);
     c.network.activation = Activation::Tanh;
     c.train.order = order;
     c.train.start = Start::Random;
@@ -93,7 +93,7 @@ fn variants() -> Vec<(&'static str, Config)> {
         c.network.norm = NormKind::Batch;
         c.network.l2 = true;
     })));
-    out.push(("two hops", with(|c| c.network.hops = 2)));
+    out.push(("two hops", with(|c| c.network.hops = Auto::Set(2))));
     out
 }
 
