@@ -3,8 +3,11 @@
 //!
 //! The arXiv recipe's run lives beside this test. The PPI recipe's (10 MB) is read from `../shared/golden` when
 //! that is there.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use iglu::config::{Auto, Batches, Config, GradientScale, Head, Order, Proximal, Scaling, ScheduleKind, Setting, Start};
+use iglu::config::{
+    Auto, Batches, Config, GradientScale, Head, Order, Proximal, Scaling, ScheduleKind, Setting, Start,
+};
 use iglu::lazy::{BatchSource, Engine};
 use iglu::loss::{LossOptions, TaskLoss};
 use iglu::metrics::Metric;
@@ -31,7 +34,8 @@ fn ints(path: &Path) -> Vec<u32> {
 fn dataset(folder: &Path, one_hot: bool) -> Dataset {
     let x = read_npy(&folder.join("features_f32.npy")).unwrap();
     let (n, d) = (x.shape()[0] as usize, x.shape()[1] as usize);
-    let edges: Vec<[u32; 2]> = ints(&folder.join("edges_u32.npy")).chunks_exact(2).map(|e| [e[0], e[1]]).collect();
+    let edges: Vec<[u32; 2]> =
+        ints(&folder.join("edges_u32.npy")).chunks_exact(2).map(|e| [e[0], e[1]]).collect();
     let y = ints(&folder.join("labels_u8.npy"));
     let classes = y.len() / n;
     let class_of = |row: &[u32]| row.iter().position(|&v| v == 1).map_or(-1, |c| c as i32);
@@ -107,17 +111,28 @@ impl Replay<'_> {
 
     fn play(mut self, epochs: usize) -> Outcome {
         let data = self.data;
-        let mut network = Network::new(&self.config.network, data.features.cols(), data.labels.classes(), 0).unwrap();
+        let mut network =
+            Network::new(&self.config.network, data.features.cols(), data.labels.classes(), 0).unwrap();
         for (name, k, p) in self.names {
             let values = numbers(self.run, &format!("init_{name}"));
             network.at_mut(*k).params[*p].data_mut().copy_from_slice(&values);
         }
-        assert_eq!(self.names.len(), network.layers().iter().map(|l| l.params.len()).sum::<usize>(), "every parameter is set");
+        assert_eq!(
+            self.names.len(),
+            network.layers().iter().map(|l| l.params.len()).sum::<usize>(),
+            "every parameter is set"
+        );
         let start = network.clone();
         let scaled = Preprocess::learn(self.scaling, &data.features, &data.split.train).apply(&data.features);
-        let sides = Sides::new(data, Arc::new(scaled), &network, Setting::Inductive);
+        let sides = Sides::new(data, &Arc::new(scaled), &network, Setting::Inductive);
         let task = |labels, rows: &[u32]| TaskLoss::new(labels, rows, &LossOptions::default()).unwrap();
-        let mut engine = Engine::new(&self.config, network, sides.train.clone(), task(&sides.labels, &sides.rows), sides.rows.clone());
+        let mut engine = Engine::new(
+            &self.config,
+            network,
+            sides.train.clone(),
+            task(&sides.labels, &sides.rows),
+            sides.rows.clone(),
+        );
         engine.set_batches(self.batches());
         engine.begin().unwrap();
         let loss = task(&sides.labels, &sides.rows);
@@ -162,9 +177,16 @@ fn the_arxiv_recipe_replays_the_authors_run() {
     config.network.layer = "gcn".into();
     (config.network.layers, config.network.hidden, config.network.head) = (3, 256, Head::Conv);
     let names: Names = &[
-        ("Q", 1, 0), ("b1", 1, 1), ("L1_S", 1, 2), ("L1_O", 1, 3),
-        ("R", 2, 0), ("b2", 2, 1), ("L2_S", 2, 2), ("L2_O", 2, 3),
-        ("w", 3, 0), ("b3", 3, 1),
+        ("Q", 1, 0),
+        ("b1", 1, 1),
+        ("L1_S", 1, 2),
+        ("L1_O", 1, 3),
+        ("R", 2, 0),
+        ("b2", 2, 1),
+        ("L2_S", 2, 2),
+        ("L2_O", 2, 3),
+        ("w", 3, 0),
+        ("b3", 3, 1),
     ];
     let data = dataset(&folder, true);
     let replay = Replay { config, data: &data, run: &mut run, names, scaling: Scaling::Standard, repeat: 3 };
@@ -195,8 +217,18 @@ fn the_ppi_recipe_replays_the_authors_run() {
     (config.network.layers, config.network.hidden) = (2, 512);
     (config.network.bias, config.network.l2) = (false, true);
     let names: Names = &[
-        ("Q1", 1, 0), ("L11_S", 1, 1), ("L11_O", 1, 2), ("Q2", 1, 3), ("L12_S", 1, 4), ("L12_O", 1, 5),
-        ("R1", 2, 0), ("L21_S", 2, 1), ("L21_O", 2, 2), ("R2", 2, 3), ("L22_S", 2, 4), ("L22_O", 2, 5),
+        ("Q1", 1, 0),
+        ("L11_S", 1, 1),
+        ("L11_O", 1, 2),
+        ("Q2", 1, 3),
+        ("L12_S", 1, 4),
+        ("L12_O", 1, 5),
+        ("R1", 2, 0),
+        ("L21_S", 2, 1),
+        ("L21_O", 2, 2),
+        ("R2", 2, 3),
+        ("L22_S", 2, 4),
+        ("L22_O", 2, 5),
         ("w", 3, 0),
     ];
     let data = dataset(&shared.join("ppi_tiny"), false);

@@ -64,7 +64,8 @@ impl Caches {
         }
         let made = self.x_made[k];
         let inputs = (0..k).filter(|&m| network.at(k).reads(m));
-        made > self.trained[k] && inputs.into_iter().all(|m| (m == 0 || made > self.x_made[m]) && self.fresh(m, network))
+        made > self.trained[k]
+            && inputs.into_iter().all(|m| (m == 0 || made > self.x_made[m]) && self.fresh(m, network))
     }
 
     /// Whether `X^k` matches its layer and its present inputs, be those stale or not.

@@ -52,7 +52,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Auto<T> {
         match Either::deserialize(d)? {
             Either::Value(v) => Ok(Self::Set(v)),
             Either::Word(w) if w == "auto" => Ok(Self::Auto),
-            Either::Word(w) => Err(serde::de::Error::custom(format!("`{w}` is not a value of this key, nor `auto`"))),
+            Either::Word(w) => {
+                Err(serde::de::Error::custom(format!("`{w}` is not a value of this key, nor `auto`")))
+            }
         }
     }
 }
@@ -247,7 +249,9 @@ impl<'de> Deserialize<'de> for Batch {
             Either::Size(n) => Ok(Self::Size(n)),
             Either::Word(w) if w == "auto" => Ok(Self::Auto),
             Either::Word(w) if w == "full" => Ok(Self::Full),
-            Either::Word(w) => Err(serde::de::Error::custom(format!("batch `{w}`: expected a number, `auto` or `full`"))),
+            Either::Word(w) => {
+                Err(serde::de::Error::custom(format!("batch `{w}`: expected a number, `auto` or `full`")))
+            }
         }
     }
 }
@@ -532,10 +536,18 @@ impl Config {
         positive("optim.eps", self.optim.eps)?;
         positive("optim.decay", self.optim.decay)?;
         count("optim.decay_every", self.optim.decay_every, 1..=usize::MAX)?;
-        for (key, v) in [("optim.beta1", self.optim.beta1), ("optim.beta2", self.optim.beta2), ("optim.momentum", self.optim.momentum)] {
+        for (key, v) in [
+            ("optim.beta1", self.optim.beta1),
+            ("optim.beta2", self.optim.beta2),
+            ("optim.momentum", self.optim.momentum),
+        ] {
             share(key, v)?;
         }
-        for (key, v) in [("optim.weight_decay", self.optim.weight_decay), ("optim.clip", self.optim.clip), ("optim.lr_floor", self.optim.lr_floor)] {
+        for (key, v) in [
+            ("optim.weight_decay", self.optim.weight_decay),
+            ("optim.clip", self.optim.clip),
+            ("optim.lr_floor", self.optim.lr_floor),
+        ] {
             if !v.is_finite() || v < 0.0 {
                 return Err(Error::usage(key, format!("{v}; expected a number of at least 0"), ""));
             }
@@ -544,7 +556,8 @@ impl Config {
         count("select.eval_every", self.select.eval_every, 1..=usize::MAX)?;
         count("threads", self.threads, 0..=1024)?;
         if self.optim.milestones.len() != self.optim.rates.len() {
-            let found = format!("{} milestones, {} rates", self.optim.milestones.len(), self.optim.rates.len());
+            let found =
+                format!("{} milestones, {} rates", self.optim.milestones.len(), self.optim.rates.len());
             return Err(Error::usage("optim.milestones", found, "give one rate for each milestone"));
         }
         Ok(())
@@ -555,7 +568,11 @@ fn count(key: &str, value: usize, range: std::ops::RangeInclusive<usize>) -> Res
     if range.contains(&value) {
         return Ok(());
     }
-    let expected = if *range.end() == usize::MAX { format!("at least {}", range.start()) } else { format!("{} to {}", range.start(), range.end()) };
+    let expected = if *range.end() == usize::MAX {
+        format!("at least {}", range.start())
+    } else {
+        format!("{} to {}", range.start(), range.end())
+    };
     Err(Error::usage(key, format!("{value}; expected {expected}"), ""))
 }
 

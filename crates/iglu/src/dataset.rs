@@ -109,12 +109,18 @@ impl Dataset {
 
     fn validate_split(&self, n: usize) -> Result<()> {
         let mut owner: Vec<Option<&str>> = vec![None; n];
-        for (name, ids) in [("train", &self.split.train), ("val", &self.split.val), ("test", &self.split.test)] {
+        for (name, ids) in
+            [("train", &self.split.train), ("val", &self.split.val), ("test", &self.split.test)]
+        {
             for (place, &id) in ids.iter().enumerate() {
                 let at = format!("{name}: entry {place}");
                 let Some(slot) = owner.get_mut(id as usize) else {
                     let found = format!("node {id}, but there are {n} nodes (0..{})", n.saturating_sub(1));
-                    return Err(Error::data(at, found, "indices start at 0 and end below the number of nodes"));
+                    return Err(Error::data(
+                        at,
+                        found,
+                        "indices start at 0 and end below the number of nodes",
+                    ));
                 };
                 if let Some(other) = slot.replace(name) {
                     let found = format!("node {id} is already in {other}");
@@ -127,7 +133,11 @@ impl Dataset {
             }
         }
         if self.split.train.is_empty() {
-            return Err(Error::data("train", "no training node", "list at least one labelled node under `train`"));
+            return Err(Error::data(
+                "train",
+                "no training node",
+                "list at least one labelled node under `train`",
+            ));
         }
         Ok(())
     }

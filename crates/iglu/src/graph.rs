@@ -75,7 +75,13 @@ impl Graph {
             self_loops: loops,
             duplicates: if options.directed { merged } else { merged.div_ceil(2) },
         };
-        Ok(Self { offsets: rows.offsets, neighbours: rows.neighbours, weights: rows.weights, directed: options.directed, counts })
+        Ok(Self {
+            offsets: rows.offsets,
+            neighbours: rows.neighbours,
+            weights: rows.weights,
+            directed: options.directed,
+            counts,
+        })
     }
 
     /// Number of nodes.
@@ -176,9 +182,8 @@ impl Graph {
         for (new, &old) in nodes.iter().enumerate() {
             place[old as usize] = new as u32;
         }
-        let mut rows = Rows::default();
-        rows.weights = self.weights.as_ref().map(|_| Vec::new());
-        rows.offsets.push(0);
+        let weights = self.weights.as_ref().map(|_| Vec::new());
+        let mut rows = Rows { offsets: vec![0], neighbours: Vec::new(), weights };
         for &old in nodes {
             for (at, &u) in self.neighbours(old as usize).iter().enumerate() {
                 if place[u as usize] == u32::MAX {
@@ -196,7 +201,13 @@ impl Graph {
         let entries = rows.neighbours.len() - loops;
         let edges = if self.directed { entries } else { entries / 2 };
         let counts = EdgeCounts { edges, self_loops: loops, duplicates: 0 };
-        Self { offsets: rows.offsets, neighbours: rows.neighbours, weights: rows.weights, directed: self.directed, counts }
+        Self {
+            offsets: rows.offsets,
+            neighbours: rows.neighbours,
+            weights: rows.weights,
+            directed: self.directed,
+            counts,
+        }
     }
 
     /// Several graphs side by side as one, their node ids one after the other.
@@ -248,15 +259,24 @@ fn check_edges(n: usize, edges: &[[u32; 2]], options: EdgeOptions<'_>) -> Result
         let [u, v] = edges[row];
         let (end, id) = if u as usize >= n { ("source", u) } else { ("target", v) };
         let found = format!("{end} {id}, but there are {n} nodes (0..{})", n.saturating_sub(1));
-        let one_based = edges.par_iter().all(|[u, v]| (1..=n as u32).contains(u) && (1..=n as u32).contains(v));
-        let fix = if one_based { "the ids seem to start at 1: subtract 1" } else { "check the edge list against the feature rows" };
+        let one_based =
+            edges.par_iter().all(|[u, v]| (1..=n as u32).contains(u) && (1..=n as u32).contains(v));
+        let fix = if one_based {
+            "the ids seem to start at 1: subtract 1"
+        } else {
+            "check the edge list against the feature rows"
+        };
         return Err(Error::data(format!("edges: row {row}"), found, fix));
     }
     if options.self_loops == SelfLoops::Error
         && let Some(row) = edges.iter().position(|[u, v]| u == v)
     {
         let found = format!("node {} is connected to itself", edges[row][0]);
-        return Err(Error::data(format!("edges: row {row}"), found, "remove it, or set graph.self_loops to drop or keep"));
+        return Err(Error::data(
+            format!("edges: row {row}"),
+            found,
+            "remove it, or set graph.self_loops to drop or keep",
+        ));
     }
     let Some(weights) = options.weights else { return Ok(()) };
     if weights.len() != edges.len() {
@@ -441,7 +461,7 @@ mod tests {
     fn bad_edges_name_row_and_value() {
         let e = Graph::from_edges(3, &[[0, 1], [1, 3]], EdgeOptions::default()).unwrap_err();
         assert!(e.to_string().starts_with("edges: row 1: target 3, but there are 3 nodes (0..2)"), "{e}");
-        assert!(e.to_string().contains("start at 1") == false, "{e}");
+        assert!(!e.to_string().contains("start at 1"), "{e}");
         let e = Graph::from_edges(3, &[[2, 1], [1, 3]], EdgeOptions::default()).unwrap_err();
         assert!(e.to_string().contains("start at 1"), "{e}");
         let options = EdgeOptions { weights: Some(&[-1.0]), ..Default::default() };

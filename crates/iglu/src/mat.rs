@@ -77,6 +77,7 @@ impl Mat {
     }
 
     /// The rows named, in that order, as a new matrix.
+    #[must_use]
     pub fn select(&self, rows: &[u32]) -> Self {
         let mut data = Vec::with_capacity(rows.len() * self.cols);
         for &r in rows {
@@ -110,7 +111,8 @@ impl Scratch {
     pub fn take(&self, rows: usize, cols: usize) -> Mat {
         let need = rows * cols;
         let mut free = self.free();
-        let fitting = (0..free.len()).filter(|&i| free[i].capacity() >= need).min_by_key(|&i| free[i].capacity());
+        let fitting =
+            (0..free.len()).filter(|&i| free[i].capacity() >= need).min_by_key(|&i| free[i].capacity());
         let mut data = fitting.map(|i| free.swap_remove(i)).unwrap_or_default();
         drop(free);
         data.resize(need, 0.0);
@@ -145,7 +147,11 @@ impl SparseMat {
     /// Takes CSR parts; the caller vouches for sorted columns below `cols`.
     pub fn from_parts(cols: usize, offsets: Vec<u64>, indices: Vec<u32>, values: Vec<Real>) -> Self {
         assert_eq!(indices.len(), values.len(), "one value per index");
-        assert_eq!(offsets.last().copied().unwrap_or(0) as usize, indices.len(), "offsets end at the number of values");
+        assert_eq!(
+            offsets.last().copied().unwrap_or(0) as usize,
+            indices.len(),
+            "offsets end at the number of values"
+        );
         Self { cols, offsets, indices, values }
     }
 
@@ -176,6 +182,7 @@ impl SparseMat {
     }
 
     /// The rows named, in that order, as a new matrix.
+    #[must_use]
     pub fn select(&self, rows: &[u32]) -> Self {
         let mut out = Self { cols: self.cols, offsets: vec![0], indices: Vec::new(), values: Vec::new() };
         for &r in rows {

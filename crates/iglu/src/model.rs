@@ -82,7 +82,9 @@ fn column_statistics(features: &Features, rows: &[u32]) -> Mat {
     let mut sums = vec![[0.0_f64; 2]; d];
     for &r in rows {
         match features {
-            Features::Dense(m) => m.row(r as usize).iter().enumerate().for_each(|(j, v)| add(&mut sums[j], *v)),
+            Features::Dense(m) => {
+                m.row(r as usize).iter().enumerate().for_each(|(j, v)| add(&mut sums[j], *v));
+            }
             Features::Sparse(m) => {
                 let (columns, values) = m.row(r as usize);
                 columns.iter().zip(values).for_each(|(j, v)| add(&mut sums[*j as usize], *v));
@@ -95,7 +97,8 @@ fn column_statistics(features: &Features, rows: &[u32]) -> Mat {
         let mean = sum / n;
         let deviation = (square / n - mean * mean).max(0.0).sqrt();
         out.row_mut(0)[j] = mean as Real;
-        out.row_mut(1)[j] = if deviation > 1e-7 * mean.abs().max(1e-30) { (1.0 / deviation) as Real } else { 1.0 };
+        out.row_mut(1)[j] =
+            if deviation > 1e-7 * mean.abs().max(1e-30) { (1.0 / deviation) as Real } else { 1.0 };
     }
     out
 }
@@ -140,14 +143,18 @@ impl Model {
     /// Everything learned, by name: parameters `layer1.w`, batch norm statistics `layer1.norm_state0` (mean above
     /// reciprocal deviation), feature scaling.
     pub fn tensors(&self) -> Vec<(String, Mat)> {
-        let mut out: Vec<(String, Mat)> = self.preprocess.columns.iter().map(|c| (SCALING.to_string(), c.clone())).collect();
+        let mut out: Vec<(String, Mat)> =
+            self.preprocess.columns.iter().map(|c| (SCALING.to_string(), c.clone())).collect();
         for layer in self.network.layers() {
             for (spec, value) in layer.program.params().iter().zip(&layer.params) {
                 out.push((format!("layer{}.{}", layer.k, spec.name), value.clone()));
             }
             for (i, norm) in layer.norms.iter().enumerate() {
                 let rows = [norm.mean.clone(), norm.rstd.clone()].concat();
-                out.push((format!("layer{}.norm_state{i}", layer.k), Mat::from_vec(2, norm.mean.len(), rows)));
+                out.push((
+                    format!("layer{}.norm_state{i}", layer.k),
+                    Mat::from_vec(2, norm.mean.len(), rows),
+                ));
             }
         }
         out
@@ -162,17 +169,29 @@ impl Model {
         let mut given: std::collections::BTreeMap<String, Mat> = tensors.into_iter().collect();
         let expected = model.tensors();
         let mut next = |name: &str, want: &Mat| {
-            let missing = || Error::data(name, "this tensor is missing", "the model file does not match its configuration");
+            let missing = || {
+                Error::data(name, "this tensor is missing", "the model file does not match its configuration")
+            };
             let found = given.remove(name).ok_or_else(missing)?;
             if (found.rows(), found.cols()) == (want.rows(), want.cols()) {
                 return Ok(found);
             }
-            let message = format!("shape [{}, {}], the configuration needs [{}, {}]", found.rows(), found.cols(), want.rows(), want.cols());
+            let message = format!(
+                "shape [{}, {}], the configuration needs [{}, {}]",
+                found.rows(),
+                found.cols(),
+                want.rows(),
+                want.cols()
+            );
             Err(Error::data(name, message, "the model file does not match its configuration"))
         };
         let values: Vec<Mat> = expected.iter().map(|(name, want)| next(name, want)).collect::<Result<_>>()?;
         if let Some(name) = given.keys().next() {
-            return Err(Error::data(name, "nobody asked for this tensor", "the model file does not match its configuration"));
+            return Err(Error::data(
+                name,
+                "nobody asked for this tensor",
+                "the model file does not match its configuration",
+            ));
         }
         model.fill(values);
         Ok(model)
@@ -197,8 +216,16 @@ impl Model {
     /// Logits of every node of a graph, by exact layer-wise inference.
     pub fn predict(&self, graph: &Graph, features: &Features) -> Result<Mat> {
         if features.cols() != self.shape.features {
-            let found = format!("{} features per node, the model was trained on {}", features.cols(), self.shape.features);
-            return Err(Error::data("x", found, "give the features the model was trained on, in the same order"));
+            let found = format!(
+                "{} features per node, the model was trained on {}",
+                features.cols(),
+                self.shape.features
+            );
+            return Err(Error::data(
+                "x",
+                found,
+                "give the features the model was trained on, in the same order",
+            ));
         }
         if features.rows() != graph.nodes() {
             let found = format!("{} rows, but the graph has {} nodes", features.rows(), graph.nodes());

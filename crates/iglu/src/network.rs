@@ -7,7 +7,9 @@ use crate::config::{Head, NetworkConfig};
 use crate::kernels::rowwise::Activation;
 use crate::layers::{self, Combine, LayerOptions, NormKind, Site};
 use crate::operator::Norm;
-use crate::program::{Builder, Call, Dropping, Init, Input, Job, NormState, Norms, Program, RowSet, Source, Value};
+use crate::program::{
+    Builder, Call, Dropping, Init, Input, Job, NormState, Norms, Program, RowSet, Source, Value,
+};
 use crate::rng::Key;
 use crate::side::Side;
 use crate::{Error, Mat, Real, Result};
@@ -86,7 +88,13 @@ impl Network {
         Ok(network)
     }
 
-    fn layer(&self, config: &NetworkConfig, k: usize, classes: Option<usize>, skips: &[(usize, usize)]) -> Result<Layer> {
+    fn layer(
+        &self,
+        config: &NetworkConfig,
+        k: usize,
+        classes: Option<usize>,
+        skips: &[(usize, usize)],
+    ) -> Result<Layer> {
         let own = config.each.iter().find(|o| o.k == k).cloned().unwrap_or_default();
         let name = own.layer.as_ref().unwrap_or(&config.layer);
         let architecture = layers::find(name).ok_or_else(|| unknown_architecture(name))?;
@@ -213,7 +221,8 @@ impl Network {
 
     /// Whether every reader of `source` works with sparse rows.
     pub fn accepts_sparse(&self, source: Source) -> bool {
-        let mut readers = self.layers.iter().flat_map(|l| l.program.inputs().enumerate().map(move |(i, s)| (l, i, s)));
+        let mut readers =
+            self.layers.iter().flat_map(|l| l.program.inputs().enumerate().map(move |(i, s)| (l, i, s)));
         readers.all(|(l, i, s)| s != source || l.program.accepts_sparse(i))
     }
 
@@ -235,7 +244,7 @@ impl Network {
                     Source::Embedding(m) => Input::Dense(&known[m]),
                 }
             };
-            let out = self.layer_output(layer, side.nodes(), lookup);
+            let out = layer_output(layer, side.nodes(), lookup);
             let done = layer.k;
             known[done] = out;
             for m in 1..done {
@@ -246,18 +255,25 @@ impl Network {
         }
         known.pop().expect("one place for each layer")
     }
-
-    fn layer_output<'a>(&'a self, layer: &'a Layer, nodes: usize, lookup: impl Fn(Source) -> Input<'a>) -> Mat {
-        let job = Job::new(&layer.program, layer.program.inputs().map(lookup).collect());
-        let params = layer.param_refs();
-        let call = Call { params: &params, norms: Norms::Stored(&layer.norms), dropping: Dropping::Off };
-        let mut out = Mat::zeros(nodes, layer.width());
-        job.forward(&call, RowSet::All(nodes), &mut out);
-        out
-    }
 }
 
-fn make_layer(architecture: &'static layers::Architecture, k: usize, d_in: usize, options: &LayerOptions, operator: Option<Norm>) -> Layer {
+/// Output of one layer for all nodes.
+fn layer_output<'a>(layer: &'a Layer, nodes: usize, lookup: impl Fn(Source) -> Input<'a>) -> Mat {
+    let job = Job::new(&layer.program, layer.program.inputs().map(lookup).collect());
+    let params = layer.param_refs();
+    let call = Call { params: &params, norms: Norms::Stored(&layer.norms), dropping: Dropping::Off };
+    let mut out = Mat::zeros(nodes, layer.width());
+    job.forward(&call, RowSet::All(nodes), &mut out);
+    out
+}
+
+fn make_layer(
+    architecture: &'static layers::Architecture,
+    k: usize,
+    d_in: usize,
+    options: &LayerOptions,
+    operator: Option<Norm>,
+) -> Layer {
     let program = layers::build(architecture, &Site { k, d_in, options });
     let params = program.params().iter().map(|p| Mat::zeros(p.rows, p.cols)).collect();
     let norms = program.fresh_norms();
@@ -266,7 +282,11 @@ fn make_layer(architecture: &'static layers::Architecture, k: usize, d_in: usize
 
 pub(crate) fn unknown_architecture(name: &str) -> Error {
     let names: Vec<&str> = layers::ARCHITECTURES.iter().map(|a| a.name).collect();
-    Error::usage("network.layer", format!("unknown architecture `{name}`"), format!("use one of {}", names.join(", ")))
+    Error::usage(
+        "network.layer",
+        format!("unknown architecture `{name}`"),
+        format!("use one of {}", names.join(", ")),
+    )
 }
 
 /// Reads `"k->m"`, 1 <= k < m <= K.

@@ -208,7 +208,8 @@ mod tests {
     use crate::kernels::reference;
 
     fn graph(n: usize, directed: bool, weighted: bool) -> Arc<Graph> {
-        let edges: Vec<[u32; 2]> = (0..3 * n).map(|i| [(i * 7 % (n - 1)) as u32, (i * i % (n - 1)) as u32]).collect();
+        let edges: Vec<[u32; 2]> =
+            (0..3 * n).map(|i| [(i * 7 % (n - 1)) as u32, (i * i % (n - 1)) as u32]).collect();
         let weights: Vec<Real> = (0..edges.len()).map(|i| (i % 5) as Real / 2.0).collect();
         let weights = weighted.then_some(weights.as_slice());
         Graph::from_edges(n, &edges, EdgeOptions { weights, directed, ..Default::default() }).unwrap().into()
@@ -247,7 +248,11 @@ mod tests {
                 let a = Operator::new(g.clone(), norm);
                 let full = dense(&g, norm);
                 for cols in [1, 7, 8, 40, 64, 200] {
-                    let x = Mat::from_vec(n, cols, (0..n * cols).map(|i| ((i * 13) % 17) as Real - 8.0).collect());
+                    let x = Mat::from_vec(
+                        n,
+                        cols,
+                        (0..n * cols).map(|i| ((i * 13) % 17) as Real - 8.0).collect(),
+                    );
                     reference::assert_close(&a.apply(&x), &reference::matmul(&full, &x), 1e-5);
                     let mut out = x.clone();
                     a.add_transposed(&x, &mut out);

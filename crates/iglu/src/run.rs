@@ -80,7 +80,8 @@ pub fn resolve(config: &Config, data: &Dataset) -> Config {
     c.train.passes = Auto::Set(crate::lazy::passes(&c));
     c.network.hops = Auto::Set(c.network.hops.or(hops(&data.features)));
     let few = data.split.train.len() < FEW_ROWS;
-    c.train.lazy_dropout = Auto::Set(c.train.lazy_dropout.or(if few { LazyDropout::Free } else { LazyDropout::Off }));
+    c.train.lazy_dropout =
+        Auto::Set(c.train.lazy_dropout.or(if few { LazyDropout::Free } else { LazyDropout::Off }));
     c.select.metric = Auto::Set(c.select.metric.or(Metric::default_for(&data.labels)));
     let scaling = match data.features {
         Features::Dense(_) => Scaling::Standard,
@@ -118,22 +119,42 @@ impl<'a> Run<'a> {
             classes: data.labels.classes(),
             multi_label: matches!(data.labels, Labels::Multi { .. }),
         };
-        let preprocess = Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
+        let preprocess =
+            Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
         let network = Network::new(&config.network, shape.features, shape.classes, config.seed)?;
         let features = Arc::new(preprocess.apply(&data.features));
-        let sides = Sides::new(data, features, &network, config.train.setting);
+        let sides = Sides::new(data, &features, &network, config.train.setting);
         let metric = config.select.metric.or(Metric::default_for(&data.labels));
         let prepare_seconds = watch.seconds();
-        Ok(Self { config: config.clone(), data, shape, preprocess, network, sides, metric, watch, prepare_seconds })
+        Ok(Self {
+            config: config.clone(),
+            data,
+            shape,
+            preprocess,
+            network,
+            sides,
+            metric,
+            watch,
+            prepare_seconds,
+        })
     }
 
     fn engine(&self) -> Result<Engine<'_>> {
-        let mut options = LossOptions { class_weights: self.config.loss.class_weights.clone(), smoothing: self.config.loss.smoothing };
+        let mut options = LossOptions {
+            class_weights: self.config.loss.class_weights.clone(),
+            smoothing: self.config.loss.smoothing,
+        };
         if self.config.loss.balanced {
             options.class_weights = balanced_weights(&self.sides.labels, &self.sides.rows);
         }
         let loss = TaskLoss::new(&self.sides.labels, &self.sides.rows, &options)?;
-        Ok(Engine::new(&self.config, self.network.clone(), self.sides.train.clone(), loss, self.sides.rows.clone()))
+        Ok(Engine::new(
+            &self.config,
+            self.network.clone(),
+            self.sides.train.clone(),
+            loss,
+            self.sides.rows.clone(),
+        ))
     }
 
     /// Logits of all nodes of the full graph: from the caches where those are fresh, else by inference.
@@ -191,20 +212,24 @@ impl<'a> Run<'a> {
             let improved = scores.is_some_and(|point| keep_best(&mut best, point, engine.network()));
             history.extend(scores);
             seconds.eval += clock.lap();
-            let event = Event::Epoch { epoch: ran, epochs: total, loss, scores, best: improved, seconds: seconds.train };
+            let event = Event::Epoch {
+                epoch: ran,
+                epochs: total,
+                loss,
+                scores,
+                best: improved,
+                seconds: seconds.train,
+            };
             let waited = best.as_ref().map_or(0, |b| b.evaluations_since);
             let patience = self.config.select.patience;
             if observer.event(&event) == Control::Stop || (patience > 0 && waited >= patience) {
                 break;
             }
         }
-        let best = match best {
-            Some(best) => best,
-            None => {
-                let point = self.score(&mut engine, ran, seconds.train, f64::NAN);
-                Best { point, network: engine.network().clone(), evaluations_since: 0 }
-            }
-        };
+        let best = best.unwrap_or_else(|| {
+            let point = self.score(&mut engine, ran, seconds.train, f64::NAN);
+            Best { point, network: engine.network().clone(), evaluations_since: 0 }
+        });
         [seconds.refresh, seconds.passes] = engine.seconds();
         seconds.total = self.watch.seconds();
         let report = Report {
@@ -228,7 +253,13 @@ impl<'a> Run<'a> {
     fn score(&self, engine: &mut Engine<'_>, epoch: usize, train_seconds: f64, loss: f64) -> HistoryPoint {
         let logits = self.logits(engine);
         let of = |rows: &[u32]| self.metric.score(&logits, &self.data.labels, rows);
-        HistoryPoint { epoch, train_seconds, loss, val: of(&self.data.split.val), test: of(&self.data.split.test) }
+        HistoryPoint {
+            epoch,
+            train_seconds,
+            loss,
+            val: of(&self.data.split.val),
+            test: of(&self.data.split.test),
+        }
     }
 }
 

@@ -24,7 +24,8 @@ impl Side {
     /// Operators for all layers, and the constant aggregates of the first.
     pub fn new(graph: &Arc<Graph>, features: Arc<Features>, network: &Network) -> Self {
         let norms = network.layers().iter().filter_map(|l| l.operator);
-        let operators: BTreeMap<Norm, Operator> = norms.map(|n| (n, Operator::new(graph.clone(), n))).collect();
+        let operators: BTreeMap<Norm, Operator> =
+            norms.map(|n| (n, Operator::new(graph.clone(), n))).collect();
         let features = densify(features, network.accepts_sparse(Source::Embedding(0)));
         let first = network.at(1);
         let mut hops: Vec<Features> = Vec::new();
@@ -85,7 +86,7 @@ pub struct Sides {
 
 impl Sides {
     /// Builds both sides; `features` are already scaled.
-    pub fn new(data: &crate::Dataset, features: Arc<Features>, network: &Network, setting: Setting) -> Self {
+    pub fn new(data: &crate::Dataset, features: &Arc<Features>, network: &Network, setting: Setting) -> Self {
         let graph = Arc::new(data.graph.clone());
         let full = Arc::new(Side::new(&graph, features.clone(), network));
         let mut rows = data.split.train.clone();

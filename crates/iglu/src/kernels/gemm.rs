@@ -30,6 +30,7 @@ pub fn nt(a: Rows<'_>, b: Rows<'_>, c: RowsMut<'_>, into: Into) {
 }
 
 /// Operands come with their distances between (rows, columns) of the product's view.
+#[expect(clippy::needless_pass_by_value, reason = "the view is consumed: its rows are written")]
 fn call(a: (Rows<'_>, usize, usize), b: (Rows<'_>, usize, usize), c: RowsMut<'_>, k: usize, into: Into) {
     let fits = |rows: usize, cols: usize, stride: usize, len: usize| {
         rows == 0 || cols == 0 || (cols <= stride && (rows - 1) * stride + cols <= len)
@@ -86,14 +87,29 @@ mod tests {
             let expect = reference::matmul(&a, &b);
             let mut c = filled(m, n, 3);
             let start = c.clone();
-            nn(Rows::dense(a.data(), m, k), Rows::dense(b.data(), k, n), RowsMut::dense(c.data_mut(), m, n), Into::Add);
+            nn(
+                Rows::dense(a.data(), m, k),
+                Rows::dense(b.data(), k, n),
+                RowsMut::dense(c.data_mut(), m, n),
+                Into::Add,
+            );
             for (i, v) in c.data().iter().enumerate() {
                 assert!((v - start.data()[i] - expect.data()[i]).abs() < 1e-3, "{m} x {k} x {n}");
             }
             let (at, bt) = (reference::transpose(&a), reference::transpose(&b));
-            tn(Rows::dense(at.data(), k, m), Rows::dense(b.data(), k, n), RowsMut::dense(c.data_mut(), m, n), Into::Set);
+            tn(
+                Rows::dense(at.data(), k, m),
+                Rows::dense(b.data(), k, n),
+                RowsMut::dense(c.data_mut(), m, n),
+                Into::Set,
+            );
             reference::assert_close(&c, &expect, 1e-3);
-            nt(Rows::dense(a.data(), m, k), Rows::dense(bt.data(), n, k), RowsMut::dense(c.data_mut(), m, n), Into::Set);
+            nt(
+                Rows::dense(a.data(), m, k),
+                Rows::dense(bt.data(), n, k),
+                RowsMut::dense(c.data_mut(), m, n),
+                Into::Set,
+            );
             reference::assert_close(&c, &expect, 1e-3);
         }
     }

@@ -384,7 +384,9 @@ mod tests {
         let kept = |i: usize| x[i * 100..(i + 1) * 100].iter().filter(|v| **v > 0.0).count();
         assert!((0..500).all(|i| (40..100).contains(&kept(i))), "a row lost nearly everything");
         assert_eq!(x[5 * 100 + 7], Mask { key: 9, rate: 0.3 }.at(5, 7));
-        let agree = (0..1000).filter(|&j| Mask { key: 10, rate: 0.5 }.at(1, j) == Mask { key: 11, rate: 0.5 }.at(1, j)).count();
+        let agree = (0..1000)
+            .filter(|&j| Mask { key: 10, rate: 0.5 }.at(1, j) == Mask { key: 11, rate: 0.5 }.at(1, j))
+            .count();
         assert!((400..600).contains(&agree), "two keys share their mask: {agree}");
     }
 

@@ -56,7 +56,14 @@ fn prefetch(data: &[Real], at: usize) {
 }
 
 #[inline(always)]
-fn strip<const FMA: bool, const W: usize>(a: SparseView<'_>, x: Rows<'_>, r: usize, from: usize, out: &mut [Real], add: bool) {
+fn strip<const FMA: bool, const W: usize>(
+    a: SparseView<'_>,
+    x: Rows<'_>,
+    r: usize,
+    from: usize,
+    out: &mut [Real],
+    add: bool,
+) {
     const AHEAD: usize = 4;
     let mut sum = [0.0 as Real; W];
     let span = a.offsets[r] as usize..a.offsets[r + 1] as usize;

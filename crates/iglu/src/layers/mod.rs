@@ -173,13 +173,13 @@ impl Site<'_> {
             NormKind::None => h,
         }
     }
+}
 
-    /// Adds row i of `X^m`: itself where the widths agree, else through a learned map.
-    fn add_embedding(&self, b: &mut Builder, h: Value, (m, width): (usize, usize), name: &str) -> Value {
-        let x = b.input(Source::Embedding(m), width);
-        let x = if m == 0 || width != b.width(h) { b.linear(name, &[x], b.width(h)) } else { x };
-        b.add(h, x)
-    }
+/// Adds row i of `X^m`: itself where the widths agree, else through a learned map.
+fn add_embedding(b: &mut Builder, h: Value, (m, width): (usize, usize), name: &str) -> Value {
+    let x = b.input(Source::Embedding(m), width);
+    let x = if m == 0 || width != b.width(h) { b.linear(name, &[x], b.width(h)) } else { x };
+    b.add(h, x)
 }
 
 /// The row program of layer `k` of an architecture.
@@ -187,10 +187,10 @@ pub fn build(architecture: &Architecture, site: &Site<'_>) -> Program {
     let mut b = Builder::default();
     let mut h = (architecture.build)(&mut b, site);
     if site.options.residual {
-        h = site.add_embedding(&mut b, h, (site.k - 1, site.d_in), "w_residual");
+        h = add_embedding(&mut b, h, (site.k - 1, site.d_in), "w_residual");
     }
     for &(m, width) in &site.options.skips {
-        h = site.add_embedding(&mut b, h, (m, width), &format!("w_skip{m}"));
+        h = add_embedding(&mut b, h, (m, width), &format!("w_skip{m}"));
     }
     if site.options.l2 {
         h = b.l2_normalise(h);

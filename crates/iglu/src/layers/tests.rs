@@ -42,8 +42,15 @@ struct Case {
 
 impl Case {
     fn new(program: Program, dropping: Dropping, rows: Vec<u32>) -> Self {
-        let inputs = (0..program.inputs().count()).map(|i| noise(N, program.input_width(i), &format!("x{i}"))).collect();
-        let params = program.params().iter().enumerate().map(|(i, p)| noise(p.rows, p.cols, &format!("p{i}"))).collect();
+        let inputs = (0..program.inputs().count())
+            .map(|i| noise(N, program.input_width(i), &format!("x{i}")))
+            .collect();
+        let params = program
+            .params()
+            .iter()
+            .enumerate()
+            .map(|(i, p)| noise(p.rows, p.cols, &format!("p{i}")))
+            .collect();
         Self { program, inputs, params, dropping, rows }
     }
 
@@ -76,7 +83,8 @@ impl Case {
 fn check(name: &str, mut case: Case) {
     let objective = Quadratic(noise(N, case.program.width(), "c"));
     let mut lanes = Lanes::default();
-    let mut wanted: Vec<Mat> = (0..case.inputs.len()).map(|i| Mat::zeros(case.rows.len(), case.program.input_width(i))).collect();
+    let mut wanted: Vec<Mat> =
+        (0..case.inputs.len()).map(|i| Mat::zeros(case.rows.len(), case.program.input_width(i))).collect();
     let value = case.job(|job, call, rows| {
         let values = (0..case.inputs.len()).map(|i| case.program.input_value(i));
         let mut places: Vec<(Value, &mut Mat)> = values.zip(wanted.iter_mut()).collect();
@@ -92,7 +100,11 @@ fn check(name: &str, mut case: Case) {
     for p in 0..grads.len() {
         for i in 0..grads[p].data().len() {
             let expect = case.slope(&objective, |c| &mut c.params[p].data_mut()[i]);
-            close(grads[p].data()[i], expect, format!("parameter {} entry {i}", case.program.params()[p].name));
+            close(
+                grads[p].data()[i],
+                expect,
+                format!("parameter {} entry {i}", case.program.params()[p].name),
+            );
         }
     }
     for (x, d) in wanted.iter().enumerate() {
@@ -109,10 +121,15 @@ fn check(name: &str, mut case: Case) {
 fn settings() -> Vec<(String, LayerOptions)> {
     let base = || LayerOptions { width: 4, ..LayerOptions::default() };
     let mut out = Vec::new();
-    for activation in [Activation::Relu, Activation::Gelu, Activation::Elu, Activation::Tanh, Activation::None] {
+    for activation in
+        [Activation::Relu, Activation::Gelu, Activation::Elu, Activation::Tanh, Activation::None]
+    {
         for norm in [NormKind::Layer, NormKind::Batch, NormKind::None] {
             for norm_order in [NormOrder::Before, NormOrder::After] {
-                out.push((format!("{activation:?} {norm:?} {norm_order:?}"), LayerOptions { activation, norm, norm_order, ..base() }));
+                out.push((
+                    format!("{activation:?} {norm:?} {norm_order:?}"),
+                    LayerOptions { activation, norm, norm_order, ..base() },
+                ));
             }
         }
     }
@@ -120,10 +137,16 @@ fn settings() -> Vec<(String, LayerOptions)> {
     out.push(("sum".into(), LayerOptions { combine: Combine::Sum, ..smooth() }));
     out.push(("no bias".into(), LayerOptions { bias: false, ..smooth() }));
     out.push(("residual".into(), LayerOptions { residual: true, ..smooth() }));
-    out.push(("residual, equal width".into(), LayerOptions { residual: true, width: D_IN, combine: Combine::Sum, ..smooth() }));
+    out.push((
+        "residual, equal width".into(),
+        LayerOptions { residual: true, width: D_IN, combine: Combine::Sum, ..smooth() },
+    ));
     out.push(("l2".into(), LayerOptions { l2: true, ..smooth() }));
     out.push(("dropout".into(), LayerOptions { dropout: 0.4, ..smooth() }));
-    out.push(("dropout and batch norm".into(), LayerOptions { dropout: 0.4, norm: NormKind::Batch, ..smooth() }));
+    out.push((
+        "dropout and batch norm".into(),
+        LayerOptions { dropout: 0.4, norm: NormKind::Batch, ..smooth() },
+    ));
     out.push(("skips".into(), LayerOptions { skips: vec![(1, 4), (0, 3)], ..smooth() }));
     out
 }
@@ -148,7 +171,8 @@ fn every_architecture_and_option_has_the_gradient_of_finite_differences() {
 #[cfg_attr(not(feature = "f64"), ignore = "runs in iglu-f64")]
 fn hops_are_inputs_of_their_own() {
     for architecture in ARCHITECTURES.iter().filter(|a| a.max_hops > 1) {
-        let options = LayerOptions { width: 4, hops: 3, activation: Activation::Tanh, ..LayerOptions::default() };
+        let options =
+            LayerOptions { width: 4, hops: 3, activation: Activation::Tanh, ..LayerOptions::default() };
         let program = build(architecture, &Site { k: 1, d_in: D_IN, options: &options });
         assert!(program.inputs().filter(|s| matches!(s, Source::Aggregate { .. })).count() == 3);
         check(architecture.name, Case::new(program, Dropping::Off, (0..N as u32).collect()));
@@ -192,7 +216,13 @@ fn sparse_of(m: &Mat) -> crate::SparseMat {
 #[test]
 #[cfg_attr(not(feature = "f64"), ignore = "runs in iglu-f64")]
 fn chains_of_layers_have_the_gradient_of_finite_differences() {
-    let mut config = crate::config::NetworkConfig { hidden: 4, hops: crate::config::Auto::Set(2), layers: 2, dropout: 0.3, ..Default::default() };
+    let mut config = crate::config::NetworkConfig {
+        hidden: 4,
+        hops: crate::config::Auto::Set(2),
+        layers: 2,
+        dropout: 0.3,
+        ..Default::default()
+    };
     config.activation = Activation::Tanh;
     for layer in ["sage", "saint", "gin"] {
         config.layer = layer.into();

@@ -65,7 +65,9 @@ impl BatchSource {
                 pass.key.with("order").at(pass.pass).shuffle(&mut batches);
                 batches
             }
-            Self::Given { batches, orders } => orders[pass.serial].iter().map(|&b| batches[b].clone()).collect(),
+            Self::Given { batches, orders } => {
+                orders[pass.serial].iter().map(|&b| batches[b].clone()).collect()
+            }
         }
     }
 }

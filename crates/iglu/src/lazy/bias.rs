@@ -80,7 +80,12 @@ fn spread(x: &Mat) -> (usize, f64) {
     }
     let mut gram = Mat::zeros(n, n);
     let rows = crate::operator::rows_of(&sample);
-    crate::kernels::gemm::nt(rows, rows, crate::operator::rows_of_mut(&mut gram), crate::kernels::gemm::Into::Set);
+    crate::kernels::gemm::nt(
+        rows,
+        rows,
+        crate::operator::rows_of_mut(&mut gram),
+        crate::kernels::gemm::Into::Set,
+    );
     let trace: f64 = (0..n).map(|i| f64::from(gram.row(i)[i])).sum();
     let square: f64 = gram.data().iter().map(|v| f64::from(*v).powi(2)).sum();
     (dead, if square > 0.0 { trace * trace / square } else { 0.0 })

@@ -25,7 +25,14 @@ pub(super) struct Control {
 impl Control {
     pub(super) fn new(config: &Config) -> Self {
         let kind = if config.train.order == Order::Exact { Proximal::Off } else { config.train.proximal };
-        Self { lambda: config.train.lambda, rho: None, loss_at_refresh: None, promised: 0.0, centred: None, kind }
+        Self {
+            lambda: config.train.lambda,
+            rho: None,
+            loss_at_refresh: None,
+            promised: 0.0,
+            centred: None,
+            kind,
+        }
     }
 
     pub(super) fn active(&self) -> bool {

@@ -59,7 +59,13 @@ pub struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     /// Takes a network to train; `rows` are the training nodes of `side`.
-    pub fn new(config: &Config, network: Network, side: Arc<Side>, loss: TaskLoss<'a>, rows: Vec<u32>) -> Self {
+    pub fn new(
+        config: &Config,
+        network: Network,
+        side: Arc<Side>,
+        loss: TaskLoss<'a>,
+        rows: Vec<u32>,
+    ) -> Self {
         let depth = network.depth();
         let plan = Plan::new(config.train.order, network.graph_layers(), depth);
         let chained = config.train.order == Order::Exact || plan.tail > depth;
@@ -68,7 +74,9 @@ impl<'a> Engine<'a> {
         } else {
             (!chained).then(|| network.chain(plan.tail, false))
         };
-        let programs = std::iter::once(Program::empty()).chain(network.layers().iter().map(|l| l.program.clone())).collect();
+        let programs = std::iter::once(Program::empty())
+            .chain(network.layers().iter().map(|l| l.program.clone()))
+            .collect();
         let mut engine = Self {
             plan,
             reach: reach(&network, &side, &rows),
@@ -236,11 +244,7 @@ impl<'a> Engine<'a> {
         self.caches.ensure_z(from, &self.network, &self.side);
         let job = Job::new(tail, self.caches.inputs(tail, &self.side));
         let (params, norms) = (self.network.params_from(from), self.network.norms_from(from));
-        let call = Call {
-            params: &params,
-            norms: Norms::Stored(&norms),
-            dropping: Dropping::Off,
-        };
+        let call = Call { params: &params, norms: Norms::Stored(&norms), dropping: Dropping::Off };
         let mut out = Mat::zeros(self.side.nodes(), tail.width());
         job.forward(&call, RowSet::All(self.side.nodes()), &mut out);
         Some(out)
@@ -258,7 +262,11 @@ impl<'a> Engine<'a> {
             return Ok(());
         }
         let place = format!("epoch {}, layer {layer}", moment.epoch + 1);
-        Err(Error::diverged(place, format!("{what} is {value}"), "lower optim.lr, or set train.proximal to controlled"))
+        Err(Error::diverged(
+            place,
+            format!("{what} is {value}"),
+            "lower optim.lr, or set train.proximal to controlled",
+        ))
     }
 }
 
@@ -279,8 +287,12 @@ fn schedule(config: &Config) -> Schedule {
     let o = &config.optim;
     match o.schedule {
         ScheduleKind::Constant => Schedule::Constant,
-        ScheduleKind::Milestones => Schedule::Milestones { at: o.milestones.clone(), values: o.rates.clone() },
-        ScheduleKind::Exponential => Schedule::Exponential { factor: o.decay, every: o.decay_every, from_zero: false },
+        ScheduleKind::Milestones => {
+            Schedule::Milestones { at: o.milestones.clone(), values: o.rates.clone() }
+        }
+        ScheduleKind::Exponential => {
+            Schedule::Exponential { factor: o.decay, every: o.decay_every, from_zero: false }
+        }
         ScheduleKind::Cosine => Schedule::Cosine { floor: o.lr_floor },
     }
 }

@@ -24,5 +24,9 @@ use crate::config::{Config, Proximal};
 /// Passes per visit: 2 where a proximal term lets one refresh pay for several, else 1.
 pub fn passes(config: &Config) -> usize {
     let proximal = config.train.proximal != Proximal::Off;
-    config.train.passes.or(if proximal && config.train.order == crate::config::Order::Inverted { 2 } else { 1 })
+    config.train.passes.or(if proximal && config.train.order == crate::config::Order::Inverted {
+        2
+    } else {
+        1
+    })
 }

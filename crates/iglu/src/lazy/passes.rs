@@ -8,12 +8,18 @@ use crate::config::{GradientScale, LazyDropout};
 use crate::kernels::rowwise::Mask;
 use crate::network::Network;
 use crate::optim::Optimiser;
-use crate::rng::Key;
 use crate::program::{Call, Dropping, Job, Lanes, Norms, RowSet};
+use crate::rng::Key;
 use crate::{Mat, Real, Result};
 
 /// One optimiser step of layers `from..` from gradients in the same order.
-pub(super) fn update(network: &mut Network, optimisers: &mut [Optimiser], from: usize, lr: f64, grads: &mut [Mat]) {
+pub(super) fn update(
+    network: &mut Network,
+    optimisers: &mut [Optimiser],
+    from: usize,
+    lr: f64,
+    grads: &mut [Mat],
+) {
     let mut rest = grads;
     let mut k = from;
     while !rest.is_empty() {
@@ -42,7 +48,8 @@ impl Engine<'_> {
         for _ in 0..passes {
             // All parts of an epoch cut the same pass, so that together they see every row once.
             let pass = self.pass_clock[k];
-            let of = PassOf { rows, size, key: self.key.with("batch").at(k as u64), pass, serial: self.serial };
+            let of =
+                PassOf { rows, size, key: self.key.with("batch").at(k as u64), pass, serial: self.serial };
             let drawn = self.batches.draw(&of);
             all.extend_from_slice(batches::part(&drawn, moment.part, moment.parts));
             if moment.part + 1 == moment.parts {
@@ -63,20 +70,27 @@ impl Engine<'_> {
         let count = self.reach[k].len();
         let unbiased = self.config.train.gradient == GradientScale::Unbiased;
         let weight = (self.control.lambda / count.max(1) as f64) as Real;
-        let rates: Vec<f64> = (0..visit.len()).map(|b| self.rate(moment, b as f64 / visit.len() as f64)).collect();
-        let (alpha_rate, lazy_dropout) = (self.config.train.alpha_dropout, self.config.train.lazy_dropout.or(LazyDropout::Off));
+        let rates: Vec<f64> =
+            (0..visit.len()).map(|b| self.rate(moment, b as f64 / visit.len() as f64)).collect();
+        let (alpha_rate, lazy_dropout) =
+            (self.config.train.alpha_dropout, self.config.train.lazy_dropout.or(LazyDropout::Off));
         let Self { programs, caches, side, network, optimisers, lanes, control, key, .. } = self;
         let job = Job::new(&programs[k], caches.inputs(&programs[k], side));
         let before = network.at(k).params.clone();
         let mut masked = Mat::default();
         for (batch, lr) in visit.iter().zip(rates) {
             let key = dropout_key(*key, k, optimisers[k].clock());
-            let dropping = if lazy_dropout == LazyDropout::Off { Dropping::Off } else { Dropping::AsBuilt(key) };
+            let dropping =
+                if lazy_dropout == LazyDropout::Off { Dropping::Off } else { Dropping::AsBuilt(key) };
             let matched = lazy_dropout == LazyDropout::Matched && control.active();
             if matched {
                 masked = Mat::zeros(batch.len(), programs[k].width());
                 let params: Vec<&Mat> = before.iter().collect();
-                job.forward(&Call { params: &params, norms: Norms::Batch, dropping }, RowSet::List(batch), &mut masked);
+                job.forward(
+                    &Call { params: &params, norms: Norms::Batch, dropping },
+                    RowSet::List(batch),
+                    &mut masked,
+                );
             }
             let centre = if matched { Centre::ByPosition(&masked) } else { Centre::ByNode(&caches.x[k]) };
             let objective = Lazy {
@@ -153,7 +167,8 @@ impl Engine<'_> {
 
     /// `Tail(1)` on the whole graph: one step of ordinary back-propagation.
     pub(super) fn exact_step(&mut self, moment: Moment) -> Result<()> {
-        let (loss, mut grads) = self.exact_gradient(Dropping::AsBuilt(self.key.with("exact").at(self.optimisers[1].clock())));
+        let (loss, mut grads) =
+            self.exact_gradient(Dropping::AsBuilt(self.key.with("exact").at(self.optimisers[1].clock())));
         Self::check_finite(loss, moment, self.network.graph_layers(), "training loss")?;
         self.last_loss = loss;
         let lr = self.rate(moment, 0.0);
@@ -192,14 +207,22 @@ impl Engine<'_> {
         self.caches.ensure_z(top, &self.network, &self.side);
         let mut grads = vec![Vec::new(); depth + 1];
         let width = |k: usize| if k == 0 { 0 } else { self.network.width(k) };
-        let mut alphas: Vec<Mat> = (0..top).map(|k| self.scratch.zeros(self.side.nodes(), width(k))).collect();
+        let mut alphas: Vec<Mat> =
+            (0..top).map(|k| self.scratch.zeros(self.side.nodes(), width(k))).collect();
         let mut lanes = std::mem::take(&mut self.lanes);
         let loss = self.exact_tail(keyed(top), &mut alphas, &mut lanes, &mut grads);
         for k in (1..top).rev() {
             let alpha = std::mem::take(&mut alphas[k]);
             let upper = Lazy { alpha: &alpha, scale: 1.0, proximal: None, mask: None };
             let params = self.network.at(k).param_refs();
-            let pull = Pull { program: &self.programs[k], from: k, params: &params, rows: self.row_set(k), objective: &upper, dropping: keyed(k) };
+            let pull = Pull {
+                program: &self.programs[k],
+                from: k,
+                params: &params,
+                rows: self.row_set(k),
+                objective: &upper,
+                dropping: keyed(k),
+            };
             let mut targets: Vec<(usize, &mut Mat)> = alphas.iter_mut().enumerate().take(k).skip(1).collect();
             self.pull(&pull, &mut targets, Some(&mut lanes));
             grads[k] = lanes.gradient().to_vec();
@@ -219,19 +242,25 @@ impl Engine<'_> {
         let program = &self.programs[k];
         let job = Job::new(program, self.caches.inputs(program, &self.side));
         let params = self.network.at(k).param_refs();
-        let norms = job.states(&Call { params: &params, norms: Norms::Batch, dropping }, RowSet::All(self.side.nodes()));
+        let norms = job
+            .states(&Call { params: &params, norms: Norms::Batch, dropping }, RowSet::All(self.side.nodes()));
         self.network.at_mut(k).norms = norms;
     }
 
-    fn exact_tail(&self, dropping: Dropping, alphas: &mut [Mat], lanes: &mut Lanes, grads: &mut [Vec<Mat>]) -> f64 {
+    fn exact_tail(
+        &self,
+        dropping: Dropping,
+        alphas: &mut [Mat],
+        lanes: &mut Lanes,
+        grads: &mut [Vec<Mat>],
+    ) -> f64 {
         let top = self.network.graph_layers();
         let chain;
-        let program = match (&self.tail, self.tail_from() == top) {
-            (Some(p), true) => p,
-            _ => {
-                chain = self.network.chain(top, false);
-                &chain
-            }
+        let program = if let (Some(tail), true) = (&self.tail, self.tail_from() == top) {
+            tail
+        } else {
+            chain = self.network.chain(top, false);
+            &chain
         };
         let params = self.network.params_from(top);
         let (rows, task) = self.loss_rows(program);

@@ -90,7 +90,9 @@ impl Plan {
                 tail: l,
                 uncached: l + 1,
             },
-            Order::Exact => Self { initial: Vec::new(), due: Vec::new(), every: vec![TrainTail(1)], tail: 1, uncached: k },
+            Order::Exact => {
+                Self { initial: Vec::new(), due: Vec::new(), every: vec![TrainTail(1)], tail: 1, uncached: k }
+            }
         }
     }
 
@@ -123,19 +125,28 @@ pub fn describe(config: &Config) -> Result<String> {
     let plan = Plan::new(config.train.order, n.layers, l);
     let t = &config.train;
     let passes = super::passes(config);
-    let head = if n.head == Head::Linear { format!("linear classifier as layer {l}") } else { format!("layer {l} gives the classes") };
-    let mut out = format!("network   {} x {} ({}), {head}\n", n.layers, n.hidden, n.layer);
-    if t.start != Start::Random && t.order != Order::Exact {
-        out += &format!("start     {} epochs without the graph, then {} passes of Tail({})\n", t.start_epochs, t.start_tail, plan.tail);
+    let head = if n.head == Head::Linear {
+        format!("linear classifier as layer {l}")
+    } else {
+        format!("layer {l} gives the classes")
+    };
+    let mut lines = vec![format!("network   {} x {} ({}), {head}", n.layers, n.hidden, n.layer)];
+    if t.start != Start::Random {
+        let tail =
+            if plan.tail > l { String::new() } else { format!(", then {} passes of the tail", t.start_tail) };
+        lines.push(format!("start     {} epochs without the graph{tail}", t.start_epochs));
     }
-    out += &format!("initial   {}\n", or_nothing(&plan.initial));
-    out += &format!("due       {}   ({} per epoch)\n", or_nothing(&plan.due), t.frequency);
-    out += &format!("every     {}   ({passes} passes per visit)\n", or_nothing(&plan.every));
-    if t.proximal != Proximal::Off {
-        out += &format!("proximal  {}, lambda {}\n", format!("{:?}", t.proximal).to_lowercase(), t.lambda);
+    lines.push(format!("initial   {}", or_nothing(&plan.initial)));
+    lines.push(format!("due       {}   ({} per epoch)", or_nothing(&plan.due), t.frequency));
+    lines.push(format!("every     {}   ({passes} passes per visit)", or_nothing(&plan.every)));
+    if t.proximal != Proximal::Off && t.order != Order::Exact {
+        let kind = if t.proximal == Proximal::Fixed { "fixed" } else { "controlled" };
+        lines.push(format!("proximal  {kind}, lambda {}", t.lambda));
     }
-    out += "\nX_k: refresh X^k and Z^k   A_k: refresh alpha^k   T_k: train layer k on frozen alpha^k   Tail(k): train layers k.. on the loss\n";
-    Ok(out)
+    lines.push(String::new());
+    lines.push("X_k  refresh X^k and Z^k             A_k      refresh alpha^k".into());
+    lines.push("T_k  train layer k on frozen alpha^k  Tail(k)  train layers k.. on the loss".into());
+    Ok(lines.join("\n") + "\n")
 }
 
 fn or_nothing(steps: &[Step]) -> String {
@@ -148,7 +159,10 @@ mod tests {
 
     fn check(order: Order, k: usize, l: usize, initial: &str, due: &str, every: &str) {
         let plan = Plan::new(order, k, l);
-        assert_eq!([Plan::line(&plan.initial), Plan::line(&plan.due), Plan::line(&plan.every)], [initial, due, every]);
+        assert_eq!(
+            [Plan::line(&plan.initial), Plan::line(&plan.due), Plan::line(&plan.every)],
+            [initial, due, every]
+        );
     }
 
     #[test]

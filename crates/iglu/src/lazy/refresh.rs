@@ -3,7 +3,9 @@
 use super::engine::{Engine, Moment};
 use super::objective::{Lazy, Task};
 use crate::kernels::{Rows, RowsMut, gemm, rowwise};
-use crate::program::{Call, Dropping, Job, Lanes, LinearUse, Norms, Objective, Program, RowSet, Source, Value};
+use crate::program::{
+    Call, Dropping, Job, Lanes, LinearUse, Norms, Objective, Program, RowSet, Source, Value,
+};
 use crate::{Mat, Real, Result};
 use rayon::prelude::*;
 
@@ -37,11 +39,13 @@ struct Route {
 fn route(pull: &Pull<'_>, input: usize) -> Route {
     let source = pull.program.inputs().nth(input).expect("an input of the program");
     let width = pull.program.input_width(input);
-    let direct = Route { value: pull.program.input_value(input), width, target: 0, aggregated: false, map: None };
+    let direct =
+        Route { value: pull.program.input_value(input), width, target: 0, aggregated: false, map: None };
     match source {
         Source::Embedding(m) => Route { target: m, ..direct },
         Source::Aggregate { layer, .. } => {
-            let narrower = pull.program.only_map(input).filter(|m| m.width < width && pull.dropping == Dropping::Off);
+            let narrower =
+                pull.program.only_map(input).filter(|m| m.width < width && pull.dropping == Dropping::Off);
             let (value, width) = narrower.map_or((direct.value, width), |m| (m.result, m.width));
             Route { value, width, target: layer - 1, aggregated: true, map: narrower }
         }
@@ -117,10 +121,10 @@ impl Engine<'_> {
         let sample = self.bias_sample(k);
         let (n, width, depth) = (self.side.nodes(), self.network.width(k), self.network.depth());
         let mut alpha = std::mem::take(&mut self.caches.alpha[k]);
-        if alpha.rows() != n {
-            alpha = Mat::zeros(n, width);
-        } else {
+        if alpha.rows() == n {
             alpha.data_mut().par_chunks_mut(1 << 16).for_each(|c| c.fill(0.0));
+        } else {
+            alpha = Mat::zeros(n, width);
         }
         if k == depth {
             self.loss_gradient(&mut alpha);
@@ -163,7 +167,14 @@ impl Engine<'_> {
         let upper = Lazy { alpha: &self.caches.alpha[m], scale: 1.0, proximal: None, mask: None };
         let params = self.network.at(m).param_refs();
         let rows = self.row_set(m);
-        let pull = Pull { program: &self.programs[m], from: m, params: &params, rows, objective: &upper, dropping: Dropping::Off };
+        let pull = Pull {
+            program: &self.programs[m],
+            from: m,
+            params: &params,
+            rows,
+            objective: &upper,
+            dropping: Dropping::Off,
+        };
         self.pull(&pull, &mut [(k, alpha)], None);
     }
 
@@ -195,16 +206,24 @@ impl Engine<'_> {
 
     /// The vector-Jacobian product of some layers, added to `alpha^k` for each target `(k, alpha^k)`; parameter
     /// gradients into `lanes`. Returns the objective's value.
-    pub(super) fn pull(&self, pull: &Pull<'_>, targets: &mut [(usize, &mut Mat)], lanes: Option<&mut Lanes>) -> f64 {
+    pub(super) fn pull(
+        &self,
+        pull: &Pull<'_>,
+        targets: &mut [(usize, &mut Mat)],
+        lanes: Option<&mut Lanes>,
+    ) -> f64 {
         let mut routes: Vec<Route> = (0..pull.program.inputs().count()).map(|i| route(pull, i)).collect();
         routes.retain(|r| targets.iter().any(|(k, _)| *k > 0 && *k == r.target));
-        let mut parts: Vec<Mat> = routes.iter().map(|r| self.scratch.take(pull.rows.len(), r.width)).collect();
+        let mut parts: Vec<Mat> =
+            routes.iter().map(|r| self.scratch.take(pull.rows.len(), r.width)).collect();
         let job = Job::new(pull.program, self.caches.inputs(pull.program, &self.side));
         let call = Call { params: pull.params, norms: Norms::Batch, dropping: pull.dropping };
-        let mut places: Vec<(Value, &mut Mat)> = routes.iter().map(|r| r.value).zip(parts.iter_mut()).collect();
+        let mut places: Vec<(Value, &mut Mat)> =
+            routes.iter().map(|r| r.value).zip(parts.iter_mut()).collect();
         let value = job.gradients(&call, pull.rows, pull.objective, lanes, &mut places);
         for (route, d) in routes.iter().zip(parts) {
-            let (_, alpha) = targets.iter_mut().find(|(k, _)| *k == route.target).expect("only targets are kept");
+            let (_, alpha) =
+                targets.iter_mut().find(|(k, _)| *k == route.target).expect("only targets are kept");
             self.add_down(route, pull, d, alpha);
         }
         value
@@ -217,7 +236,8 @@ impl Engine<'_> {
             add_scattered(&d, pull.rows, alpha);
             return self.scratch.give(d);
         }
-        let operator = self.side.operator(self.network.at(pull.from)).expect("aggregates come from an operator");
+        let operator =
+            self.side.operator(self.network.at(pull.from)).expect("aggregates come from an operator");
         let n = self.side.nodes();
         let spread = match pull.rows {
             RowSet::All(_) => d,

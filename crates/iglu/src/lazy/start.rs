@@ -43,7 +43,11 @@ impl Engine<'_> {
             }
             if !last.is_finite() {
                 let place = format!("start, epoch {}", epoch + 1);
-                return Err(Error::diverged(place, format!("training loss is {last}"), "set train.start to random"));
+                return Err(Error::diverged(
+                    place,
+                    format!("training loss is {last}"),
+                    "set train.start to random",
+                ));
             }
         }
         drop(job);

@@ -18,7 +18,8 @@ const N: usize = 60;
 /// A random graph with three isolated nodes, three classes, half of the nodes for training.
 fn dataset(directed: bool, multi: bool) -> Dataset {
     let key = Key::new(3);
-    let edge = |i: u64| [(key.u64(2 * i) % (N as u64 - 3)) as u32, (key.u64(2 * i + 1) % (N as u64 - 3)) as u32];
+    let edge =
+        |i: u64| [(key.u64(2 * i) % (N as u64 - 3)) as u32, (key.u64(2 * i + 1) % (N as u64 - 3)) as u32];
     let edges: Vec<[u32; 2]> = (0..150).map(edge).collect();
     let x = (0..N * 6).map(|i| (2.0 * key.with("x").unit(i as u64) - 1.0) as Real).collect();
     let class = |i: usize| (key.with("y").u64(i as u64) % 3) as i32;
@@ -32,7 +33,11 @@ fn dataset(directed: bool, multi: bool) -> Dataset {
         graph: Graph::from_edges(N, &edges, EdgeOptions { directed, ..Default::default() }).unwrap(),
         features: Features::Dense(Mat::from_vec(N, 6, x)),
         labels,
-        split: Split { train: (0..N as u32 / 2).collect(), val: (30..45).collect(), test: (45..60).collect() },
+        split: Split {
+            train: (0..N as u32 / 2).collect(),
+            val: (30..45).collect(),
+            test: (45..60).collect(),
+        },
     }
 }
 
@@ -51,8 +56,9 @@ fn config(order: Order) -> Config {
 
 /// Runs `work` with an engine over the dataset.
 fn with_engine<T>(config: &Config, data: &Dataset, work: impl FnOnce(&mut Engine<'_>) -> T) -> T {
-    let network = Network::new(&config.network, data.features.cols(), data.labels.classes(), config.seed).unwrap();
-    let sides = Sides::new(data, Arc::new(data.features.clone()), &network, config.train.setting);
+    let network =
+        Network::new(&config.network, data.features.cols(), data.labels.classes(), config.seed).unwrap();
+    let sides = Sides::new(data, &Arc::new(data.features.clone()), &network, config.train.setting);
     let loss = TaskLoss::new(&sides.labels, &sides.rows, &LossOptions::default()).unwrap();
     work(&mut Engine::new(config, network, sides.train.clone(), loss, sides.rows.clone()))
 }
@@ -85,14 +91,20 @@ fn variants() -> Vec<(&'static str, Config)> {
     out.push(("inductive", with(|c| c.train.setting = Setting::Inductive)));
     out.push(("residual", with(|c| c.network.residual = true)));
     out.push(("skips", with(|c| c.network.skips = vec!["1->3".into(), "0->2".into()])));
-    out.push(("skip into a conv head", with(|c| (c.network.head, c.network.skips) = (Head::Conv, vec!["1->3".into()]))));
+    out.push((
+        "skip into a conv head",
+        with(|c| (c.network.head, c.network.skips) = (Head::Conv, vec!["1->3".into()])),
+    ));
     out.push(("batch norm", with(|c| c.network.norm = NormKind::Batch)));
-    out.push(("saint, batch norm, sum", with(|c| {
-        c.network.layer = "saint".into();
-        c.network.combine = Auto::Set(crate::layers::Combine::Sum);
-        c.network.norm = NormKind::Batch;
-        c.network.l2 = true;
-    })));
+    out.push((
+        "saint, batch norm, sum",
+        with(|c| {
+            c.network.layer = "saint".into();
+            c.network.combine = Auto::Set(crate::layers::Combine::Sum);
+            c.network.norm = NormKind::Batch;
+            c.network.l2 = true;
+        }),
+    ));
     out.push(("two hops", with(|c| c.network.hops = Auto::Set(2))));
     out
 }
@@ -110,7 +122,11 @@ fn every_order_with_fresh_caches_equals_back_propagation() {
                 with_engine(&c, &data, |e| {
                     e.refresh_everything();
                     for k in 1..e.plan.tail {
-                        assert_same(&e.lazy_gradient(k), &expect[k], &format!("{name}, {order:?}, layer {k}"));
+                        assert_same(
+                            &e.lazy_gradient(k),
+                            &expect[k],
+                            &format!("{name}, {order:?}, layer {k}"),
+                        );
                     }
                     if e.plan.tail <= e.network.depth() {
                         let tail = e.tail_gradient();
@@ -144,7 +160,10 @@ fn back_propagation_equals_finite_differences_of_the_loss() {
                         };
                         let expect = (value(1e-6) - value(-1e-6)) / 2e-6;
                         let found = f64::from(grads[k][p].data()[i]);
-                        assert!((found - expect).abs() < 1e-7, "{name}, layer {k}, parameter {p}, entry {i}: {found}, {expect}");
+                        assert!(
+                            (found - expect).abs() < 1e-7,
+                            "{name}, layer {k}, parameter {p}, entry {i}: {found}, {expect}"
+                        );
                     }
                 }
             }

@@ -130,7 +130,12 @@ impl<'a> Workspace<'a> {
     pub(super) fn grad(&self, program: &Program, v: Value) -> Rows<'_> {
         let place = program.grad_place(v);
         let (stride, cols) = (program.grads.slots[place.slot], program.raw.widths[v.0]);
-        Rows { data: self.grads[place.slot].get(place.col..).unwrap_or(&[]), rows: self.ids.len(), cols, stride }
+        Rows {
+            data: self.grads[place.slot].get(place.col..).unwrap_or(&[]),
+            rows: self.ids.len(),
+            cols,
+            stride,
+        }
     }
 
     /// Rows of a value's gradient, if anything depends on it.
@@ -145,7 +150,12 @@ impl<'a> Workspace<'a> {
         let rows = self.ids.len();
         let vp = program.place(program.output);
         let data = self.direct[vp.slot].unwrap_or(&self.values[vp.slot]);
-        let y = Rows { data: data.get(vp.col..).unwrap_or(&[]), rows, cols, stride: program.values.slots[vp.slot] };
+        let y = Rows {
+            data: data.get(vp.col..).unwrap_or(&[]),
+            rows,
+            cols,
+            stride: program.values.slots[vp.slot],
+        };
         let d = RowsMut { data: &mut self.grads[place.slot][place.col..], rows, cols, stride };
         (y, d)
     }
@@ -200,7 +210,7 @@ impl Context<'_> {
         let mut out = view(&mut buffer, rows, place.col, cols, stride);
         let in_place = |v: Value| p.place(v) == place;
         match op {
-            Op::Linear { src, w, .. } => self.linear(ws, src, *w, out),
+            Op::Linear { src, w, .. } => self.linear(ws, src, *w, &mut out),
             Op::Bias { src, b, .. } => {
                 if !in_place(*src) {
                     copy_rows(ws.value(p, *src), &mut out);
@@ -255,7 +265,7 @@ impl Context<'_> {
         ws.values[place.slot] = buffer;
     }
 
-    fn linear(&self, ws: &Workspace<'_>, src: &[Value], w: Param, out: RowsMut<'_>) {
+    fn linear(&self, ws: &Workspace<'_>, src: &[Value], w: Param, out: &mut RowsMut<'_>) {
         for (i, (v, places)) in self.terms(src).into_iter().enumerate() {
             let into = if i == 0 { Into::Set } else { Into::Add };
             let summed = self.summed_weights(w, &places, self.program.raw.widths[v.0]);
@@ -294,9 +304,18 @@ impl Context<'_> {
         Some(sum)
     }
 
-    fn term_weights<'w>(&'w self, w: Param, places: &[usize], summed: Option<&'w [Real]>, rows: usize) -> Rows<'w> {
+    fn term_weights<'w>(
+        &'w self,
+        w: Param,
+        places: &[usize],
+        summed: Option<&'w [Real]>,
+        rows: usize,
+    ) -> Rows<'w> {
         let cols = self.params[w.0].cols();
-        summed.map_or_else(|| self.weight_rows(w, places[0], rows), |data| Rows { data, rows, cols, stride: cols })
+        summed.map_or_else(
+            || self.weight_rows(w, places[0], rows),
+            |data| Rows { data, rows, cols, stride: cols },
+        )
     }
 
     fn weight_rows(&self, w: Param, first: usize, rows: usize) -> Rows<'_> {
@@ -332,10 +351,17 @@ impl Context<'_> {
 
     /// Runs operations `end..` backwards from the output's gradient. `live` marks values whose gradient is
     /// wanted; `grads` receives parameter gradients, added.
-    pub(super) fn backward(&self, ws: &mut Workspace<'_>, end: usize, live: &[bool], mut grads: Option<GradSums<'_>>) {
+    pub(super) fn backward(
+        &self,
+        ws: &mut Workspace<'_>,
+        end: usize,
+        live: &[bool],
+        mut grads: Option<GradSums<'_>>,
+    ) {
         for op in self.program.raw.ops[end..].iter().rev() {
             let dst = op.dst();
-            let wanted = op.sources().iter().any(|v| live[v.0]) || (grads.is_some() && !op.params().is_empty());
+            let wanted =
+                op.sources().iter().any(|v| live[v.0]) || (grads.is_some() && !op.params().is_empty());
             if ws.written[dst.0] && wanted {
                 self.backward_op(ws, op, live, grads.as_mut());
             }
@@ -362,12 +388,25 @@ impl Context<'_> {
             }
             Op::LayerNorm { src, scale, offset, stats, .. } => {
                 let affine = affine_grads(grads, *scale, *offset);
-                rowwise::layer_norm_back(ws.value(p, *src), &ws.row_stats[*stats], self.param(*scale), &mut d, affine);
+                rowwise::layer_norm_back(
+                    ws.value(p, *src),
+                    &ws.row_stats[*stats],
+                    self.param(*scale),
+                    &mut d,
+                    affine,
+                );
             }
             Op::BatchNorm { src, scale, offset, state, .. } => {
                 let affine = affine_grads(grads, *scale, *offset);
                 let norm = &self.norms[*state];
-                rowwise::batch_norm_back(ws.value(p, *src), norm.stats(), self.param(*scale), &norm.back, &mut d, affine);
+                rowwise::batch_norm_back(
+                    ws.value(p, *src),
+                    norm.stats(),
+                    self.param(*scale),
+                    &norm.back,
+                    &mut d,
+                    affine,
+                );
             }
             Op::L2Normalise { stats, .. } => {
                 rowwise::l2_normalise_back(ws.value(p, dst), &ws.row_stats[*stats], &mut d);
@@ -428,7 +467,15 @@ impl Context<'_> {
         ws.grads[to.slot] = buffer;
     }
 
-    fn linear_back(&self, ws: &mut Workspace<'_>, src: &[Value], w: Param, d: Rows<'_>, live: &[bool], grads: Option<&mut GradSums<'_>>) {
+    fn linear_back(
+        &self,
+        ws: &mut Workspace<'_>,
+        src: &[Value],
+        w: Param,
+        d: Rows<'_>,
+        live: &[bool],
+        grads: Option<&mut GradSums<'_>>,
+    ) {
         let p = self.program;
         let mut grads = grads;
         for (v, places) in self.terms(src) {
@@ -456,7 +503,11 @@ impl Context<'_> {
     }
 }
 
-fn affine_grads<'g>(grads: Option<&'g mut GradSums<'_>>, scale: Param, offset: Param) -> Option<AffineGrad<'g>> {
+fn affine_grads<'g>(
+    grads: Option<&'g mut GradSums<'_>>,
+    scale: Param,
+    offset: Param,
+) -> Option<AffineGrad<'g>> {
     let grads = &mut *grads?.sums;
     let (low, high) = grads.split_at_mut(scale.0.max(offset.0));
     assert!(scale.0 < offset.0, "a norm's scale is declared before its offset");

@@ -120,13 +120,20 @@ impl Op {
     pub(crate) fn params(&self) -> Vec<Param> {
         match self {
             Self::Linear { w: p, .. } | Self::Bias { b: p, .. } | Self::AddScaled { eps: p, .. } => vec![*p],
-            Self::LayerNorm { scale, offset, .. } | Self::BatchNorm { scale, offset, .. } => vec![*scale, *offset],
+            Self::LayerNorm { scale, offset, .. } | Self::BatchNorm { scale, offset, .. } => {
+                vec![*scale, *offset]
+            }
             _ => Vec::new(),
         }
     }
 
     /// The same operation with values and parameters renumbered.
-    fn renumbered(&self, value: impl Fn(Value) -> Value, param: impl Fn(Param) -> Param, base: &Counts) -> Self {
+    fn renumbered(
+        &self,
+        value: impl Fn(Value) -> Value,
+        param: impl Fn(Param) -> Param,
+        base: &Counts,
+    ) -> Self {
         let mut op = self.clone();
         match &mut op {
             Self::Linear { src, w, dst } => {
@@ -422,7 +429,12 @@ impl Program {
                 Op::Dropout { dst, .. } if others == 0 => v = *dst,
                 Op::Linear { src, w, dst } if others == 0 && src.iter().filter(|s| **s == v).count() == 1 => {
                     let first_row = src.iter().take_while(|s| **s != v).map(|s| self.raw.widths[s.0]).sum();
-                    return Some(LinearUse { result: *dst, width: self.raw.widths[dst.0], param: w.0, first_row });
+                    return Some(LinearUse {
+                        result: *dst,
+                        width: self.raw.widths[dst.0],
+                        param: w.0,
+                        first_row,
+                    });
                 }
                 _ => return None,
             }

@@ -44,7 +44,7 @@ pub enum RowSet<'a> {
     List(&'a [u32]),
 }
 
-impl<'a> RowSet<'a> {
+impl RowSet<'_> {
     /// How many.
     pub fn len(&self) -> usize {
         match self {
@@ -176,7 +176,13 @@ impl<'a> Job<'a> {
     }
 
     /// Runs `work` with a workspace whose inputs hold the rows of `span`.
-    fn with_block<T>(&self, rows: RowSet<'_>, span: Range<usize>, dropping: Dropping, work: impl FnOnce(&mut Workspace<'a>) -> T) -> T {
+    fn with_block<T>(
+        &self,
+        rows: RowSet<'_>,
+        span: Range<usize>,
+        dropping: Dropping,
+        work: impl FnOnce(&mut Workspace<'a>) -> T,
+    ) -> T {
         let mut ws = self.pool().pop().unwrap_or_else(|| Workspace::new(self.program));
         rows.fill(span.clone(), &mut ws.ids);
         ws.begin(self.program);
@@ -234,7 +240,13 @@ impl<'a> Job<'a> {
     }
 
     /// Value of an objective, its parameter gradients into `lanes`.
-    pub fn gradient(&self, call: &Call<'_>, rows: RowSet<'_>, objective: &dyn Objective, lanes: &mut Lanes) -> f64 {
+    pub fn gradient(
+        &self,
+        call: &Call<'_>,
+        rows: RowSet<'_>,
+        objective: &dyn Objective,
+        lanes: &mut Lanes,
+    ) -> f64 {
         self.gradients(call, rows, objective, Some(lanes), &mut [])
     }
 
@@ -260,10 +272,8 @@ impl<'a> Job<'a> {
             Some(l) => l.prepare(self.program, count).iter_mut().map(|g| Some(g.as_mut_slice())).collect(),
             None => (0..count).map(|_| None).collect::<Vec<_>>(),
         };
-        let mut places: Vec<_> = wanted
-            .iter_mut()
-            .map(|(value, m)| (*value, m.cols(), m.data_mut()))
-            .collect();
+        let mut places: Vec<_> =
+            wanted.iter_mut().map(|(value, m)| (*value, m.cols(), m.data_mut())).collect();
         let mut tasks = Vec::with_capacity(count);
         for (lane, grads) in accumulators.into_iter().enumerate() {
             let (first, last) = (lane * blocks / count, (lane + 1) * blocks / count);
@@ -296,7 +306,9 @@ impl<'a> Job<'a> {
             for v in src {
                 let (rows, cols) = (self.program.raw.widths[v.0], grads[w.0].cols());
                 match seen.iter().find(|(u, _)| u == v) {
-                    Some((_, from)) => grads[w.0].data_mut().copy_within(from * cols..(from + rows) * cols, first * cols),
+                    Some((_, from)) => {
+                        grads[w.0].data_mut().copy_within(from * cols..(from + rows) * cols, first * cols);
+                    }
                     None => seen.push((*v, first)),
                 }
                 first += rows;
@@ -327,7 +339,10 @@ impl<'a> Job<'a> {
                     let (mine, others) = std::mem::take(rest).split_at_mut(rows * *width);
                     *rest = others;
                     match ws.known_grad(self.program, *value) {
-                        Some(d) => mine.chunks_exact_mut(*width).enumerate().for_each(|(i, o)| o.copy_from_slice(d.row(i))),
+                        Some(d) => mine
+                            .chunks_exact_mut(*width)
+                            .enumerate()
+                            .for_each(|(i, o)| o.copy_from_slice(d.row(i))),
                         None => mine.fill(0.0),
                     }
                 }
@@ -381,7 +396,10 @@ impl<'a> Job<'a> {
             let n = rows.len().max(1) as f64;
             states[*state] = NormState {
                 mean: sums.iter().map(|s| (s[0] / n) as Real).collect(),
-                rstd: sums.iter().map(|s| (1.0 / ((s[1] / n - (s[0] / n).powi(2)).max(0.0) + eps).sqrt()) as Real).collect(),
+                rstd: sums
+                    .iter()
+                    .map(|s| (1.0 / ((s[1] / n - (s[0] / n).powi(2)).max(0.0) + eps).sqrt()) as Real)
+                    .collect(),
                 back: vec![[0.0; 2]; width],
             };
         }
@@ -389,7 +407,13 @@ impl<'a> Job<'a> {
     }
 
     /// What gradients through batch statistics need, from the last batch norm to the first.
-    fn add_backward_sums(&self, call: &Call<'_>, rows: RowSet<'_>, objective: &dyn Objective, states: &mut [NormState]) {
+    fn add_backward_sums(
+        &self,
+        call: &Call<'_>,
+        rows: RowSet<'_>,
+        objective: &dyn Objective,
+        states: &mut [NormState],
+    ) {
         let all = vec![true; self.program.raw.widths.len()];
         for (at, op) in self.program.raw.ops.iter().enumerate().rev() {
             let Op::BatchNorm { src, dst, state, .. } = op else { continue };
@@ -400,7 +424,12 @@ impl<'a> Job<'a> {
                 context.forward(ws, self.program.raw.ops.len());
                 self.objective(ws, first, objective);
                 context.backward(ws, at + 1, &all, None);
-                rowwise::add_batch_norm_sums(ws.value(self.program, *src), stats, ws.grad(self.program, *dst), sums);
+                rowwise::add_batch_norm_sums(
+                    ws.value(self.program, *src),
+                    stats,
+                    ws.grad(self.program, *dst),
+                    sums,
+                );
             });
             let n = rows.len().max(1) as f64;
             states[*state].back = sums.iter().map(|s| [(s[0] / n) as Real, (s[1] / n) as Real]).collect();
