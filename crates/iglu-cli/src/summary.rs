@@ -60,7 +60,7 @@ impl Summary<'_> {
         let n = &self.config.network;
         let plural = if n.layers == 1 { "" } else { "s" };
         let params = grouped(self.report.params);
-        format!("{} layer{plural} of {}, {} hidden, {params} parameters", n.layers, n.layer, n.hidden)
+        format!("{} layer{plural} of {}, {} hidden, {params} parameters", n.layers, n.layer, n.hidden.or(0))
     }
 
     fn score_line(&self, value: Option<f64>) -> String {

@@ -125,21 +125,22 @@ impl Replay<'_> {
         let start = network.clone();
         let scaled = Preprocess::learn(self.scaling, &data.features, &data.split.train).apply(&data.features);
         let sides = Sides::new(data, &Arc::new(scaled), &network, Setting::Inductive);
+        let inner = Sides::training(data, Setting::Inductive);
         let task = |labels, rows: &[u32]| TaskLoss::new(labels, rows, &LossOptions::default()).unwrap();
         let mut engine = Engine::new(
             &self.config,
             network,
             sides.train.clone(),
-            task(&sides.labels, &sides.rows),
-            sides.rows.clone(),
+            task(&inner.0, &inner.1),
+            inner.1.clone(),
         );
         engine.set_batches(self.batches());
         engine.begin().unwrap();
-        let loss = task(&sides.labels, &sides.rows);
+        let loss = task(&inner.0, &inner.1);
         let mut history = Vec::new();
         for epoch in 0..epochs {
             engine.epoch(epoch, epochs).unwrap();
-            history.push(score(engine.network(), data, &sides, &loss));
+            history.push(score(engine.network(), data, &sides, &inner, &loss));
         }
         let updates = self.names.iter().map(|&(name, k, p)| {
             let theirs = numbers(self.run, &format!("final_{name}"));
@@ -153,13 +154,14 @@ impl Replay<'_> {
 
 /// Loss and F1 as the scripts report them: the loss on the training graph; F1 of the training nodes there too for
 /// PPI, on the full graph for arXiv.
-fn score(network: &Network, data: &Dataset, sides: &Sides, loss: &TaskLoss<'_>) -> [f64; 4] {
+fn score(network: &Network, data: &Dataset, sides: &Sides, training: &(Labels, Vec<u32>), loss: &TaskLoss<'_>) -> [f64; 4] {
+    let (labels, rows) = training;
     let (full, inner) = (network.infer(&sides.full), network.infer(&sides.train));
     let on = |rows: &[u32]| Metric::F1Micro.score(&full, &data.labels, rows).unwrap();
-    let value = sides.rows.iter().map(|&r| loss.row_value(r as usize, inner.row(r as usize))).sum();
+    let value = rows.iter().map(|&r| loss.row_value(r as usize, inner.row(r as usize))).sum();
     let train = match data.labels {
         Labels::Classes { .. } => on(&data.split.train),
-        Labels::Multi { .. } => Metric::F1Micro.score(&inner, &sides.labels, &sides.rows).unwrap(),
+        Labels::Multi { .. } => Metric::F1Micro.score(&inner, labels, rows).unwrap(),
     };
     [value, train, on(&data.split.val), on(&data.split.test)]
 }
@@ -175,7 +177,7 @@ fn the_arxiv_recipe_replays_the_authors_run() {
     let theirs = expect(&mut run);
     let mut config = released(1e-3);
     config.network.layer = "gcn".into();
-    (config.network.layers, config.network.hidden, config.network.head) = (3, 256, Head::Conv);
+    (config.network.layers, config.network.hidden, config.network.head) = (3, Auto::Set(256), Head::Conv);
     let names: Names = &[
         ("Q", 1, 0),
         ("b1", 1, 1),
@@ -214,7 +216,7 @@ fn the_ppi_recipe_replays_the_authors_run() {
     let theirs = expect(&mut run);
     let mut config = released(1e-4);
     config.network.layer = "saint".into();
-    (config.network.layers, config.network.hidden) = (2, 512);
+    (config.network.layers, config.network.hidden) = (2, Auto::Set(512));
     (config.network.bias, config.network.l2) = (false, true);
     let names: Names = &[
         ("Q1", 1, 0),

@@ -100,8 +100,9 @@ pub struct NetworkConfig {
     pub layer: String,
     /// Number of graph layers.
     pub layers: usize,
-    /// Width of a hidden layer (of each branch, where branches are concatenated).
-    pub hidden: usize,
+    /// Width of a hidden layer (of each branch, where branches are concatenated); auto: 256, or 128 where the first
+    /// layer takes more than 1024 columns.
+    pub hidden: Auto<usize>,
     /// Linear classifier, or the last graph layer.
     pub head: Head,
     /// Activation of hidden layers.
@@ -124,10 +125,11 @@ pub struct NetworkConfig {
     pub combine: Auto<Combine>,
     /// L2-normalise the rows of the last hidden layer.
     pub l2: bool,
-    /// Normalisation of the adjacency; auto: as the architecture has it.
+    /// Normalisation of the adjacency; auto: as the architecture has it, for `sage` `mean` or `sym`, whichever has
+    /// the better validation score after the first epoch.
     pub operator: Auto<Norm>,
     /// Aggregates `A X^0, .., A^hops X^0` that the first layer takes; auto: 1 for sparse features, else up to 3
-    /// while `(1 + hops)` times the features stay within 1536 columns.
+    /// while `(1 + hops)` times the features stay within 2400 columns.
     pub hops: Auto<usize>,
     /// Skip connections, `"k->m"`: `X^k` is added to `X^m`.
     pub skips: Vec<String>,
@@ -140,7 +142,7 @@ impl Default for NetworkConfig {
         Self {
             layer: "sage".into(),
             layers: 2,
-            hidden: 256,
+            hidden: Auto::Auto,
             head: Head::Linear,
             activation: Activation::Relu,
             norm: NormKind::Layer,
@@ -333,7 +335,7 @@ pub struct TrainConfig {
     pub batches: Batches,
     /// Refreshes of the stale side per epoch.
     pub frequency: f64,
-    /// Passes over a layer's batches per visit; auto: 2 with a proximal term, else 1.
+    /// Passes over a layer's batches per visit; auto: 2 in the order `inverted` with a proximal term, else 1.
     pub passes: Auto<usize>,
     /// Passes of the tail per visit; auto: as `passes`.
     pub tail_passes: Auto<usize>,
@@ -511,12 +513,15 @@ impl Default for SelectConfig {
     }
 }
 
+/// Width of a hidden layer where nothing else is known.
+pub(crate) const HIDDEN: usize = 256;
+
 impl Config {
     /// Refuses values that cannot work, naming the key, the value and what is possible.
     pub fn validate(&self) -> Result<()> {
         let n = &self.network;
         count("network.layers", n.layers, 1..=256)?;
-        count("network.hidden", n.hidden, 1..=65_536)?;
+        count("network.hidden", n.hidden.or(1), 1..=65_536)?;
         count("network.hops", n.hops.or(1), 1..=16)?;
         share("network.dropout", n.dropout)?;
         share("network.head_dropout", n.head_dropout)?;

@@ -92,7 +92,8 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Checks that the parts fit together: equal numbers of nodes, splits in range, disjoint, labelled, not empty.
+    /// Checks that the parts fit together: equal numbers of nodes, splits in range, disjoint, labelled. An
+    /// empty training split is fine for prediction; training refuses it.
     pub fn validate(&self) -> Result<()> {
         let n = self.graph.nodes();
         let same = |name: &str, rows: usize| {
@@ -113,22 +114,22 @@ impl Dataset {
             [("train", &self.split.train), ("val", &self.split.val), ("test", &self.split.test)]
         {
             for (place, &id) in ids.iter().enumerate() {
-                let at = format!("{name}: entry {place}");
+                let at = || format!("{name}: entry {place}");
                 let Some(slot) = owner.get_mut(id as usize) else {
                     let found = format!("node {id}, but there are {n} nodes (0..{})", n.saturating_sub(1));
                     return Err(Error::data(
-                        at,
+                        at(),
                         found,
                         "indices start at 0 and end below the number of nodes",
                     ));
                 };
                 if let Some(other) = slot.replace(name) {
                     let found = format!("node {id} is already in {other}");
-                    return Err(Error::data(at, found, "each node belongs to one split, once"));
+                    return Err(Error::data(at(), found, "each node belongs to one split, once"));
                 }
                 if name == "train" && !self.labels.known(id as usize) {
                     let found = format!("training node {id} has no label");
-                    return Err(Error::data(at, found, "remove it from train or give it a label"));
+                    return Err(Error::data(at(), found, "remove it from train or give it a label"));
                 }
             }
         }

@@ -275,7 +275,7 @@ fn check_edges(n: usize, edges: &[[u32; 2]], options: EdgeOptions<'_>) -> Result
         return Err(Error::data(
             format!("edges: row {row}"),
             found,
-            "remove it, or set graph.self_loops to drop or keep",
+            "remove it, or set data.self_loops to drop or keep",
         ));
     }
     let Some(weights) = options.weights else { return Ok(()) };

@@ -3,7 +3,7 @@
 //! Layers 1..K are graph layers; layer L = K + 1 is the linear classifier, or L = K where the last graph layer
 //! gives the classes. `X^0` are the features, `X^L` the logits. Knows no labels, optimisers or caches.
 
-use crate::config::{Head, NetworkConfig};
+use crate::config::{HIDDEN, Head, NetworkConfig};
 use crate::kernels::rowwise::Activation;
 use crate::layers::{self, Combine, LayerOptions, NormKind, Site};
 use crate::operator::Norm;
@@ -66,6 +66,10 @@ impl Network {
     pub fn new(config: &NetworkConfig, d_in: usize, classes: usize, seed: u64) -> Result<Self> {
         let mut network = Self { layers: Vec::new(), graph_layers: config.layers, d_in };
         let skips = parse_skips(config)?;
+        if let Some(own) = config.each.iter().find(|o| !(1..=config.layers).contains(&o.k)) {
+            let found = format!("k = {}, but the graph layers are 1 to {}", own.k, config.layers);
+            return Err(Error::usage("network.each", found, "name a graph layer"));
+        }
         for k in 1..=config.layers {
             let top = k == config.layers && config.head == Head::Conv;
             let layer = network.layer(config, k, top.then_some(classes), &skips)?;
@@ -101,7 +105,7 @@ impl Network {
         let hops = if k == 1 { config.hops.or(1).min(architecture.max_hops) } else { 1 };
         let skips = skips.iter().filter(|s| s.1 == k).map(|s| (s.0, self.width(s.0))).collect();
         let hidden = LayerOptions {
-            width: own.hidden.unwrap_or(config.hidden),
+            width: own.hidden.unwrap_or(config.hidden.or(HIDDEN)),
             activation: own.activation.unwrap_or(config.activation),
             norm: own.norm.unwrap_or(config.norm),
             norm_order: config.norm_order.or(architecture.norm_order),
@@ -177,6 +181,13 @@ impl Network {
     /// All layers, writable.
     pub fn layers_mut(&mut self) -> &mut [Layer] {
         &mut self.layers
+    }
+
+    /// Takes over the parameters of a network of the same shape.
+    pub fn take_params(&mut self, from: &Self) {
+        for (to, from) in self.layers.iter_mut().zip(&from.layers) {
+            to.params.clone_from(&from.params);
+        }
     }
 
     /// Number of learned values.
@@ -289,7 +300,7 @@ pub(crate) fn unknown_architecture(name: &str) -> Error {
     )
 }
 
-/// Reads `"k->m"`, 1 <= k < m <= K.
+/// Reads `"k->m"`, 0 <= k < m <= K.
 fn parse_skips(config: &NetworkConfig) -> Result<Vec<(usize, usize)>> {
     let parse = |text: &String| {
         let (k, m) = text.split_once("->")?;

@@ -1,6 +1,6 @@
 //! `fit`: from a dataset and a configuration to the best model on validation, with events on the way.
 
-use crate::config::{Auto, Config, LazyDropout, Order, Scaling, Setting, Start};
+use crate::config::{Auto, Config, HIDDEN, LazyDropout, Order, Scaling, Setting, Start};
 use crate::lazy::Engine;
 use crate::loss::{LossOptions, TaskLoss, balanced_weights};
 use crate::metrics::Metric;
@@ -8,7 +8,7 @@ use crate::model::{Model, ModelShape, Preprocess};
 use crate::network::Network;
 use crate::observe::{Control, Event, HistoryPoint, Observer, Report, Seconds, Stopwatch};
 use crate::side::Sides;
-use crate::{Dataset, Features, Labels, Mat, Result};
+use crate::{Dataset, Error, Features, Labels, Mat, Norm, Result};
 use std::sync::Arc;
 
 /// A finished run.
@@ -36,7 +36,7 @@ pub struct Trained {
 ///     split: Split { train: (0..20).collect(), val: (20..30).collect(), test: (30..40).collect() },
 /// };
 /// let mut config = Config::default();
-/// config.network.hidden = 8;
+/// config.network.hidden = Auto::Set(8);
 /// let trained = run::fit(&config, &data, &mut observe::Silent)?;
 /// assert_eq!(trained.report.test, Some(1.0));
 /// let logits = trained.model.predict(&data.graph, &data.features)?;
@@ -46,21 +46,24 @@ pub struct Trained {
 pub fn fit(config: &Config, data: &Dataset, observer: &mut dyn Observer) -> Result<Trained> {
     config.validate()?;
     data.validate()?;
-    let config = resolve(config, data);
-    let mut run = Run::prepare(&config, data)?;
-    if config.train.start == Start::Auto {
-        let chosen = run.choose_start()?;
-        run.config = chosen;
+    if data.split.train.is_empty() {
+        return Err(Error::data("train", "no training node", "list at least one labelled node under `train`"));
     }
-    run.train(observer)
+    Run::prepare(resolve(config, data), data)?.train(observer)
 }
 
 /// Below this number of training rows lazy layers are regularised (chosen on the validation nodes of ten graphs).
 const FEW_ROWS: usize = 4096;
 
+/// Epochs where nothing else is known.
+const EPOCHS: usize = 10;
+
+/// Above this number of columns the first layer is made half as wide: it would dominate the time.
+const WIDE_INPUT: usize = 1024;
+
 /// Constant hops cost nothing per epoch but widen the first product: as many as stay cheap, at most 3.
 fn hops(features: &Features) -> usize {
-    const WIDEST: usize = 1536;
+    const WIDEST: usize = 2400;
     match features {
         Features::Sparse(_) => 1,
         Features::Dense(m) => (WIDEST / m.cols().max(1)).saturating_sub(1).clamp(1, 3),
@@ -74,11 +77,13 @@ pub fn resolve(config: &Config, data: &Dataset) -> Config {
     let epochs = match (c.train.order, multi) {
         (Order::Exact, _) => 200,
         (_, true) => 25,
-        (_, false) => 10,
+        (_, false) => EPOCHS,
     };
     c.train.epochs = Auto::Set(c.train.epochs.or(epochs));
     c.train.passes = Auto::Set(crate::lazy::passes(&c));
     c.network.hops = Auto::Set(c.network.hops.or(hops(&data.features)));
+    let inputs = data.features.cols() * (1 + c.network.hops.or(1));
+    c.network.hidden = Auto::Set(c.network.hidden.or(if inputs > WIDE_INPUT { HIDDEN / 2 } else { HIDDEN }));
     let few = data.split.train.len() < FEW_ROWS;
     c.train.lazy_dropout =
         Auto::Set(c.train.lazy_dropout.or(if few { LazyDropout::Free } else { LazyDropout::Off }));
@@ -97,11 +102,29 @@ struct Run<'a> {
     data: &'a Dataset,
     shape: ModelShape,
     preprocess: Preprocess,
-    network: Network,
-    sides: Sides,
+    features: Arc<Features>,
+    labels: Labels,
+    rows: Vec<u32>,
+    loss: LossOptions,
     metric: Metric,
     watch: Stopwatch,
-    prepare_seconds: f64,
+}
+
+/// A network that has been started; where there was a choice, one epoch further.
+struct Candidate<'r> {
+    config: Config,
+    sides: Sides,
+    engine: Engine<'r>,
+    start_loss: Option<f64>,
+    /// Scores after the first epoch, if that has been run.
+    first: Option<HistoryPoint>,
+}
+
+impl Candidate<'_> {
+    fn beats(&self, other: &Self) -> bool {
+        let score = |c: &Self| c.first.and_then(|p| p.val).unwrap_or(f64::NEG_INFINITY);
+        score(self) > score(other)
+    }
 }
 
 /// The best state seen.
@@ -112,122 +135,162 @@ struct Best {
 }
 
 impl<'a> Run<'a> {
-    fn prepare(config: &Config, data: &'a Dataset) -> Result<Self> {
+    fn prepare(config: Config, data: &'a Dataset) -> Result<Self> {
         let watch = Stopwatch::new();
         let shape = ModelShape {
             features: data.features.cols(),
             classes: data.labels.classes(),
             multi_label: matches!(data.labels, Labels::Multi { .. }),
         };
-        let preprocess =
-            Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
-        let network = Network::new(&config.network, shape.features, shape.classes, config.seed)?;
+        let preprocess = Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
         let features = Arc::new(preprocess.apply(&data.features));
-        let sides = Sides::new(data, &features, &network, config.train.setting);
         let metric = config.select.metric.or(Metric::default_for(&data.labels));
-        let prepare_seconds = watch.seconds();
-        Ok(Self {
-            config: config.clone(),
-            data,
-            shape,
-            preprocess,
-            network,
-            sides,
-            metric,
-            watch,
-            prepare_seconds,
-        })
-    }
-
-    fn engine(&self) -> Result<Engine<'_>> {
-        let mut options = LossOptions {
-            class_weights: self.config.loss.class_weights.clone(),
-            smoothing: self.config.loss.smoothing,
-        };
-        if self.config.loss.balanced {
-            options.class_weights = balanced_weights(&self.sides.labels, &self.sides.rows);
+        let (labels, rows) = Sides::training(data, config.train.setting);
+        let mut loss = LossOptions { class_weights: config.loss.class_weights.clone(), smoothing: config.loss.smoothing };
+        if config.loss.balanced {
+            loss.class_weights = balanced_weights(&labels, &rows);
         }
-        let loss = TaskLoss::new(&self.sides.labels, &self.sides.rows, &options)?;
-        Ok(Engine::new(
-            &self.config,
-            self.network.clone(),
-            self.sides.train.clone(),
-            loss,
-            self.sides.rows.clone(),
-        ))
+        Ok(Self { config, data, shape, preprocess, features, labels, rows, loss, metric, watch })
     }
 
     /// Logits of all nodes of the full graph: from the caches where those are fresh, else by inference.
-    fn logits(&self, engine: &mut Engine<'_>) -> Mat {
+    fn logits(&self, engine: &mut Engine<'_>, sides: &Sides) -> Mat {
         let cached = if self.config.train.setting == Setting::Transductive { engine.logits() } else { None };
-        cached.unwrap_or_else(|| engine.network().infer(&self.sides.full))
+        cached.unwrap_or_else(|| engine.network().infer(&sides.full))
     }
 
-    /// The start (epochs, dropout) with the best validation score before the first refresh.
-    fn choose_start(&mut self) -> Result<Config> {
-        let mut best: Option<(f64, Config)> = None;
-        for (epochs, dropout) in [(0, 0.2), (3, 0.2), (3, 0.5), (10, 0.2), (10, 0.5)] {
+    /// Configurations to choose from on the validation nodes: starts (where `auto`), each with the operators to try.
+    fn choices(&self) -> Vec<Vec<Config>> {
+        let starts: &[(usize, f64)] = match self.config.train.start {
+            Start::Auto => &[(0, 0.2), (3, 0.2), (3, 0.5), (10, 0.2), (10, 0.5)],
+            _ => &[(self.config.train.start_epochs, self.config.train.start_dropout)],
+        };
+        let undecided = self.config.network.operator == Auto::Auto && self.config.network.layer == "sage";
+        let operators: &[Auto<Norm>] = match (undecided, self.can_try_operators()) {
+            (true, true) => &[Auto::Set(Norm::Mean), Auto::Set(Norm::Sym)],
+            (true, false) => &[Auto::Set(Norm::Mean)],
+            (false, _) => &[self.config.network.operator],
+        };
+        let one = |&(epochs, dropout): &(usize, f64), operator: &Auto<Norm>| {
             let mut config = self.config.clone();
-            config.train.start = Start::Mlp;
+            config.train.start = if config.train.start == Start::Auto { Start::Mlp } else { config.train.start };
             (config.train.start_epochs, config.train.start_dropout) = (epochs, dropout);
-            self.config = config.clone();
-            let mut engine = self.engine()?;
-            engine.begin()?;
-            let logits = self.logits(&mut engine);
-            let score = self.metric.score(&logits, &self.data.labels, &self.data.split.val).unwrap_or(0.0);
-            if best.as_ref().is_none_or(|(s, _)| score > *s) {
-                best = Some((score, config));
+            config.network.operator = *operator;
+            config
+        };
+        starts.iter().map(|s| operators.iter().map(|o| one(s, o)).collect()).collect()
+    }
+
+    /// Two engines live side by side while operators are tried: only where validation can tell and memory allows.
+    fn can_try_operators(&self) -> bool {
+        const MOST_VALUES: usize = 64 << 20;
+        let values = self.data.graph.nodes() * self.config.network.hidden.or(HIDDEN) * self.config.network.layers;
+        !self.data.split.val.is_empty() && values <= MOST_VALUES
+    }
+
+    /// Starts the network; where there is a choice, the best on the validation nodes after one epoch.
+    fn start(&self, seconds: &mut Seconds) -> Result<Candidate<'_>> {
+        let choices = self.choices();
+        let single = choices.iter().map(Vec::len).sum::<usize>() == 1;
+        let mut best: Option<Candidate<'_>> = None;
+        for configs in choices {
+            let mut started: Option<(Network, Option<f64>)> = None;
+            for config in configs {
+                let mut candidate = self.candidate(config, &mut started, seconds)?;
+                if !single {
+                    self.try_epoch(&mut candidate, seconds)?;
+                }
+                if best.as_ref().is_none_or(|b| candidate.beats(b)) {
+                    best = Some(candidate);
+                }
             }
         }
-        Ok(best.map_or_else(|| self.config.clone(), |(_, c)| c))
+        Ok(best.expect("there is at least one choice"))
+    }
+
+    /// One choice, started. The start sees no graph, so all operators share it.
+    fn candidate(
+        &self,
+        config: Config,
+        started: &mut Option<(Network, Option<f64>)>,
+        seconds: &mut Seconds,
+    ) -> Result<Candidate<'_>> {
+        let mut clock = Stopwatch::new();
+        let fresh = Network::new(&config.network, self.shape.features, self.shape.classes, config.seed)?;
+        let sides = Sides::new(self.data, &self.features, &fresh, config.train.setting);
+        seconds.prepare += clock.lap();
+        let loss = TaskLoss::new(&self.labels, &self.rows, &self.loss)?;
+        let mut engine = Engine::new(&config, fresh, sides.train.clone(), loss, self.rows.clone());
+        let start_loss = match started {
+            Some((network, loss)) => {
+                engine.network_mut().take_params(network);
+                *loss
+            }
+            None => {
+                let loss = engine.warm_start()?;
+                *started = Some((engine.network().clone(), loss));
+                loss
+            }
+        };
+        engine.settle(start_loss.is_some())?;
+        seconds.start += clock.lap();
+        Ok(Candidate { config, sides, engine, start_loss, first: None })
+    }
+
+    /// The first epoch of a candidate, scored.
+    fn try_epoch(&self, candidate: &mut Candidate<'_>, seconds: &mut Seconds) -> Result<()> {
+        let mut clock = Stopwatch::new();
+        let loss = candidate.engine.epoch(0, candidate.config.train.epochs.or(EPOCHS))?;
+        seconds.start += clock.lap();
+        let point = self.score(&mut candidate.engine, &candidate.sides, 1, seconds.start, loss);
+        candidate.first = Some(point);
+        seconds.eval += clock.lap();
+        Ok(())
     }
 
     fn train(self, observer: &mut dyn Observer) -> Result<Trained> {
-        let params = self.network.params();
-        observer.event(&Event::Prepared { params, seconds: self.prepare_seconds });
-        let mut engine = self.engine()?;
-        let mut clock = Stopwatch::new();
-        let mut seconds = Seconds { prepare: self.prepare_seconds, ..Seconds::default() };
-        if let Some(loss) = engine.begin()? {
-            observer.event(&Event::Started { loss, seconds: clock.seconds() });
+        let mut seconds = Seconds { prepare: self.watch.seconds(), ..Seconds::default() };
+        let Candidate { config, sides, mut engine, start_loss, first } = self.start(&mut seconds)?;
+        let params = engine.network().params();
+        observer.event(&Event::Prepared { params, seconds: seconds.prepare });
+        if let Some(loss) = start_loss {
+            observer.event(&Event::Started { loss, seconds: seconds.start });
         }
-        seconds.start = clock.lap();
+        let mut clock = Stopwatch::new();
         seconds.train = seconds.start;
-        let epochs = self.config.train.epochs.or(10);
-        let total = epochs + self.config.train.polish;
+        let epochs = config.train.epochs.or(EPOCHS);
+        let total = epochs + config.train.polish;
         let mut history: Vec<HistoryPoint> = Vec::new();
         let mut best: Option<Best> = None;
         let mut ran = 0;
         for epoch in 0..total {
             clock.lap();
-            let told = engine.telemetry().len();
-            let loss = if epoch < epochs { engine.epoch(epoch, epochs)? } else { engine.polish()? };
+            let tried = if epoch == 0 { first } else { None };
+            let told = if epoch == 0 { 0 } else { engine.telemetry().len() };
+            let loss = match tried {
+                Some(point) => point.loss,
+                None if epoch < epochs => engine.epoch(epoch, epochs)?,
+                None => engine.polish()?,
+            };
             seconds.train += clock.lap();
             ran = epoch + 1;
             for point in &engine.telemetry()[told..] {
                 observer.event(&Event::Refreshed(point.clone()));
             }
-            let due = ran % self.config.select.eval_every == 0 || ran == total;
-            let scores = due.then(|| self.score(&mut engine, ran, seconds.train, loss));
+            let due = ran % config.select.eval_every == 0 || ran == total;
+            let scores = due.then(|| tried.unwrap_or_else(|| self.score(&mut engine, &sides, ran, seconds.train, loss)));
             let improved = scores.is_some_and(|point| keep_best(&mut best, point, engine.network()));
             history.extend(scores);
             seconds.eval += clock.lap();
-            let event = Event::Epoch {
-                epoch: ran,
-                epochs: total,
-                loss,
-                scores,
-                best: improved,
-                seconds: seconds.train,
-            };
+            let event = Event::Epoch { epoch: ran, epochs: total, loss, scores, best: improved, seconds: seconds.train };
             let waited = best.as_ref().map_or(0, |b| b.evaluations_since);
-            let patience = self.config.select.patience;
+            let patience = config.select.patience;
             if observer.event(&event) == Control::Stop || (patience > 0 && waited >= patience) {
                 break;
             }
         }
         let best = best.unwrap_or_else(|| {
-            let point = self.score(&mut engine, ran, seconds.train, f64::NAN);
+            let point = self.score(&mut engine, &sides, ran, seconds.train, f64::NAN);
             Best { point, network: engine.network().clone(), evaluations_since: 0 }
         });
         [seconds.refresh, seconds.passes] = engine.seconds();
@@ -243,15 +306,15 @@ impl<'a> Run<'a> {
             history,
             bias: engine.telemetry().to_vec(),
             threads: rayon::current_num_threads(),
-            seed: self.config.seed,
+            seed: config.seed,
             params,
         };
-        drop(engine);
-        Ok(Trained { model: Model::new(self.config, self.shape, self.preprocess, best.network), report })
+        let model = Model::new(config, self.shape, self.preprocess.clone(), best.network);
+        Ok(Trained { model, report })
     }
 
-    fn score(&self, engine: &mut Engine<'_>, epoch: usize, train_seconds: f64, loss: f64) -> HistoryPoint {
-        let logits = self.logits(engine);
+    fn score(&self, engine: &mut Engine<'_>, sides: &Sides, epoch: usize, train_seconds: f64, loss: f64) -> HistoryPoint {
+        let logits = self.logits(engine, sides);
         let of = |rows: &[u32]| self.metric.score(&logits, &self.data.labels, rows);
         HistoryPoint {
             epoch,

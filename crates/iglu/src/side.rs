@@ -7,7 +7,7 @@ use crate::config::Setting;
 use crate::network::{Layer, Network};
 use crate::operator::{Norm, Operator};
 use crate::program::{Input, Source};
-use crate::{Features, Graph, Labels, Mat};
+use crate::{Dataset, Features, Graph, Labels, Mat};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -78,28 +78,36 @@ pub struct Sides {
     pub train: Arc<Side>,
     /// What evaluation sees.
     pub full: Arc<Side>,
-    /// Labels of the nodes of `train`.
-    pub labels: Labels,
-    /// Training nodes, as numbered in `train`.
-    pub rows: Vec<u32>,
 }
 
 impl Sides {
     /// Builds both sides; `features` are already scaled.
-    pub fn new(data: &crate::Dataset, features: &Arc<Features>, network: &Network, setting: Setting) -> Self {
+    pub fn new(data: &Dataset, features: &Arc<Features>, network: &Network, setting: Setting) -> Self {
         let graph = Arc::new(data.graph.clone());
         let full = Arc::new(Side::new(&graph, features.clone(), network));
-        let mut rows = data.split.train.clone();
-        rows.sort_unstable();
         match setting {
-            Setting::Transductive => Self { train: full.clone(), full, labels: data.labels.clone(), rows },
+            Setting::Transductive => Self { train: full.clone(), full },
             Setting::Inductive => {
+                let rows = sorted_training_nodes(data);
                 let graph = Arc::new(data.graph.induced(&rows));
                 let inner = Arc::new(features.select(&rows));
-                let train = Arc::new(Side::new(&graph, inner, network));
-                let labels = data.labels.select(&rows);
-                Self { train, full, labels, rows: (0..rows.len() as u32).collect() }
+                Self { train: Arc::new(Side::new(&graph, inner, network)), full }
             }
         }
     }
+
+    /// Labels of the nodes of the training side, and the training nodes as numbered there.
+    pub fn training(data: &Dataset, setting: Setting) -> (Labels, Vec<u32>) {
+        let rows = sorted_training_nodes(data);
+        match setting {
+            Setting::Transductive => (data.labels.clone(), rows),
+            Setting::Inductive => (data.labels.select(&rows), (0..rows.len() as u32).collect()),
+        }
+    }
+}
+
+fn sorted_training_nodes(data: &Dataset) -> Vec<u32> {
+    let mut rows = data.split.train.clone();
+    rows.sort_unstable();
+    rows
 }

@@ -217,14 +217,14 @@ fn sparse_of(m: &Mat) -> crate::SparseMat {
 #[cfg_attr(not(feature = "f64"), ignore = "runs in iglu-f64")]
 fn chains_of_layers_have_the_gradient_of_finite_differences() {
     let mut config = crate::config::NetworkConfig {
-        hidden: 4,
+        hidden: crate::config::Auto::Set(4),
         hops: crate::config::Auto::Set(2),
         layers: 2,
         dropout: 0.3,
         ..Default::default()
     };
     config.activation = Activation::Tanh;
-    for layer in ["sage", "saint", "gin"] {
+    for layer in ARCHITECTURES.iter().map(|a| a.name) {
         config.layer = layer.into();
         let network = crate::network::Network::new(&config, D_IN, 3, 0).unwrap();
         for dropping in [Dropping::Off, Dropping::AsBuilt(Key::new(5))] {

@@ -154,19 +154,25 @@ impl<'a> Engine<'a> {
         self.seconds
     }
 
-    /// Warm start (where the configuration has one) and the initial steps of the plan; returns the start's loss.
+    /// Warm start (where the configuration has one) and [`Engine::settle`]; returns the start's loss.
     pub fn begin(&mut self) -> Result<Option<f64>> {
         let loss = self.warm_start()?;
+        self.settle(loss.is_some())?;
+        Ok(loss)
+    }
+
+    /// The initial steps of the plan; after a warm start also the first passes of the tail.
+    pub fn settle(&mut self, started: bool) -> Result<()> {
         let initial = self.plan.initial.clone();
         let moment = Moment { epoch: 0, epochs: 1, part: 0, parts: 1 };
         for step in initial {
             self.step(step, moment)?;
         }
-        if loss.is_some() && self.config.train.start_tail > 0 && self.tail.is_some() {
+        if started && self.config.train.start_tail > 0 && self.tail.is_some() {
             (1..self.tail_from()).for_each(|k| self.refresh_x(k));
             self.first_tail()?;
         }
-        Ok(loss)
+        Ok(())
     }
 
     /// Epoch `epoch` (from 0) of `epochs`; returns the training loss seen.

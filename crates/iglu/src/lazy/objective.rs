@@ -15,8 +15,8 @@ pub enum Centre<'a> {
     ByPosition(&'a Mat),
 }
 
-/// `sum_i <alpha_i, x_i> + (weight/2) |x_i - c_i|^2`, its gradient times `scale` (Lemma 1.1, section 5 of the
-/// design).
+/// `sum_i <alpha_i, x_i> + (weight/2) |x_i - c_i|^2`, its gradient times `scale` (Lemma 1.1 with
+/// a proximal term).
 pub struct Lazy<'a> {
     /// `alpha^k`, by node.
     pub alpha: &'a Mat,

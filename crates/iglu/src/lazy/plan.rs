@@ -11,7 +11,7 @@
 //!
 //! Algorithm 1 is printed with k = K..2, which would never train `E^1`; we go on to 1.
 
-use crate::config::{Config, Head, Order, Proximal, Start};
+use crate::config::{Config, HIDDEN, Head, Order, Proximal, Start};
 use crate::{Result, layers};
 use std::fmt;
 
@@ -130,7 +130,7 @@ pub fn describe(config: &Config) -> Result<String> {
     } else {
         format!("layer {l} gives the classes")
     };
-    let mut lines = vec![format!("network   {} x {} ({}), {head}", n.layers, n.hidden, n.layer)];
+    let mut lines = vec![format!("network   {} x {} ({}), {head}", n.layers, n.hidden.or(HIDDEN), n.layer)];
     if t.start != Start::Random {
         let tail =
             if plan.tail > l { String::new() } else { format!(", then {} passes of the tail", t.start_tail) };
@@ -138,7 +138,7 @@ pub fn describe(config: &Config) -> Result<String> {
     }
     lines.push(format!("initial   {}", or_nothing(&plan.initial)));
     lines.push(format!("due       {}   ({} per epoch)", or_nothing(&plan.due), t.frequency));
-    lines.push(format!("every     {}   ({passes} passes per visit)", or_nothing(&plan.every)));
+    lines.push(format!("every     {}   ({passes} {} per visit)", or_nothing(&plan.every), if passes == 1 { "pass" } else { "passes" }));
     if t.proximal != Proximal::Off && t.order != Order::Exact {
         let kind = if t.proximal == Proximal::Fixed { "fixed" } else { "controlled" };
         lines.push(format!("proximal  {kind}, lambda {}", t.lambda));

@@ -16,7 +16,7 @@ const RATE: f64 = 0.01;
 
 impl Engine<'_> {
     /// Runs the start; returns its last training loss, or nothing where there is none.
-    pub(super) fn warm_start(&mut self) -> Result<Option<f64>> {
+    pub fn warm_start(&mut self) -> Result<Option<f64>> {
         let t = &self.config.train;
         let epochs = if t.start == Start::Random { 0 } else { t.start_epochs };
         if epochs == 0 {

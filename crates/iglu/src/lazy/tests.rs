@@ -43,7 +43,7 @@ fn dataset(directed: bool, multi: bool) -> Dataset {
 
 fn config(order: Order) -> Config {
     let mut c = Config::default();
-    c.network.hidden = 7;
+    c.network.hidden = Auto::Set(7);
     c.network.layers = 3;
     c.network.dropout = 0.0;
     c.network.hops = Auto::Set(1);
@@ -59,8 +59,9 @@ fn with_engine<T>(config: &Config, data: &Dataset, work: impl FnOnce(&mut Engine
     let network =
         Network::new(&config.network, data.features.cols(), data.labels.classes(), config.seed).unwrap();
     let sides = Sides::new(data, &Arc::new(data.features.clone()), &network, config.train.setting);
-    let loss = TaskLoss::new(&sides.labels, &sides.rows, &LossOptions::default()).unwrap();
-    work(&mut Engine::new(config, network, sides.train.clone(), loss, sides.rows.clone()))
+    let (labels, rows) = Sides::training(data, config.train.setting);
+    let loss = TaskLoss::new(&labels, &rows, &LossOptions::default()).unwrap();
+    work(&mut Engine::new(config, network, sides.train.clone(), loss, rows))
 }
 
 fn tolerance() -> f64 {
@@ -77,10 +78,10 @@ fn assert_same(found: &[Mat], expect: &[Mat], name: &str) {
 /// Networks on which orders are compared with plain back-propagation.
 fn variants() -> Vec<(&'static str, Config)> {
     let mut out = Vec::new();
-    for layer in ["gcn", "sage", "saint", "gin", "linear"] {
+    for architecture in crate::layers::ARCHITECTURES {
         let mut c = config(Order::Exact);
-        c.network.layer = layer.into();
-        out.push((layer, c));
+        c.network.layer = architecture.name.into();
+        out.push((architecture.name, c));
     }
     let with = |change: fn(&mut Config)| {
         let mut c = config(Order::Exact);
