@@ -2,7 +2,7 @@
 
 use crate::text;
 use iglu::Result;
-use iglu_data::{Card, DEFAULT_SOURCE, LoadOptions};
+use iglu_data::{Card, DEFAULT_SOURCE, LoadOptions, Purpose};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +27,7 @@ pub struct InspectArgs {
 
 /// Loads and counts.
 pub fn run(args: &InspectArgs) -> Result<()> {
-    let options = LoadOptions { split: args.split, ..LoadOptions::default() };
+    let options = LoadOptions { split: args.split, purpose: Purpose::Predict, ..LoadOptions::default() };
     let card = Card::of(&iglu_data::load(&args.data, &options)?);
     if args.json { text::print_json(&card) } else { text::print(&card.to_string()) }
 }

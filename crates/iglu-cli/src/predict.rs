@@ -85,13 +85,14 @@ fn model_path(given: &Path) -> PathBuf {
 fn load_data(args: &PredictArgs, model: &Model) -> Result<Dataset> {
     let mut options = load_options(&model.config().data);
     options.split = args.split.unwrap_or(options.split);
+    options.purpose = iglu_data::Purpose::Predict;
     iglu_data::load(&args.data, &options)
 }
 
 fn judge(model: &Model, data: &Dataset, logits: &Mat) -> Prediction {
     let metric = model.config().select.metric.or(Metric::default_for(&data.labels));
     let comparable = comparable(model, &data.labels);
-    if !comparable {
+    if !comparable && (0..data.labels.len()).any(|i| data.labels.known(i)) {
         text::note("note: the labels of the data are not those of the model: no scores");
     }
     let score = |rows: &[u32]| comparable.then(|| metric.score(logits, &data.labels, rows)).flatten();
@@ -106,7 +107,7 @@ fn judge(model: &Model, data: &Dataset, logits: &Mat) -> Prediction {
 /// Whether labels and outputs of the network mean the same.
 fn comparable(model: &Model, labels: &Labels) -> bool {
     let shape = model.shape();
-    shape.classes == labels.classes() && shape.multi_label == matches!(labels, Labels::Multi { .. })
+    labels.classes() <= shape.classes && shape.multi_label == matches!(labels, Labels::Multi { .. })
 }
 
 fn show(args: &PredictArgs, output: &Output) -> Result<()> {

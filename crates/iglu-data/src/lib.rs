@@ -36,6 +36,18 @@ pub struct LoadOptions {
     pub self_loops: SelfLoops,
     /// How much a file may ask for.
     pub limits: Limits,
+    /// What the data is for.
+    pub purpose: Purpose,
+}
+
+/// What data is for, and so what it must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Purpose {
+    /// Training: labels and splits must be there.
+    #[default]
+    Train,
+    /// Looking at it or predicting: absent labels are unknown, absent splits empty.
+    Predict,
 }
 
 /// How much a file may ask for, whatever it declares.

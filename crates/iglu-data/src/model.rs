@@ -194,7 +194,8 @@ fn brief(widths: &[usize]) -> String {
 /// Layer k has at least `d_{k-1} d_k` weights; `d_0` are the features and the last `d` the classes.
 fn check_size(config: &Config, shape: ModelShape, bytes: usize) -> Result<()> {
     let network = &config.network;
-    let width = |k| network.each.iter().find(|e| e.k == k).and_then(|e| e.hidden).unwrap_or(network.hidden.or(256));
+    let width =
+        |k| network.each.iter().find(|e| e.k == k).and_then(|e| e.hidden).unwrap_or(network.hidden.or(256));
     let hidden = if network.head == Head::Conv { network.layers - 1 } else { network.layers };
     let widths = [shape.features].into_iter().chain((1..=hidden).map(width)).chain([shape.classes]);
     let widths: Vec<usize> = widths.collect();

@@ -154,7 +154,13 @@ impl Replay<'_> {
 
 /// Loss and F1 as the scripts report them: the loss on the training graph; F1 of the training nodes there too for
 /// PPI, on the full graph for arXiv.
-fn score(network: &Network, data: &Dataset, sides: &Sides, training: &(Labels, Vec<u32>), loss: &TaskLoss<'_>) -> [f64; 4] {
+fn score(
+    network: &Network,
+    data: &Dataset,
+    sides: &Sides,
+    training: &(Labels, Vec<u32>),
+    loss: &TaskLoss<'_>,
+) -> [f64; 4] {
     let (labels, rows) = training;
     let (full, inner) = (network.infer(&sides.full), network.infer(&sides.train));
     let on = |rows: &[u32]| Metric::F1Micro.score(&full, &data.labels, rows).unwrap();

@@ -100,7 +100,7 @@ pub struct NetworkConfig {
     pub layer: String,
     /// Number of graph layers.
     pub layers: usize,
-    /// Width of a hidden layer (of each branch, where branches are concatenated); auto: 256, or 128 where the first
+    /// Width of a hidden layer (of each branch, where branches are concatenated); auto: 256, or 192 where the first
     /// layer takes more than 1024 columns.
     pub hidden: Auto<usize>,
     /// Linear classifier, or the last graph layer.

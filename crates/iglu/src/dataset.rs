@@ -133,13 +133,6 @@ impl Dataset {
                 }
             }
         }
-        if self.split.train.is_empty() {
-            return Err(Error::data(
-                "train",
-                "no training node",
-                "list at least one labelled node under `train`",
-            ));
-        }
         Ok(())
     }
 }

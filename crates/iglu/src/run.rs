@@ -47,7 +47,11 @@ pub fn fit(config: &Config, data: &Dataset, observer: &mut dyn Observer) -> Resu
     config.validate()?;
     data.validate()?;
     if data.split.train.is_empty() {
-        return Err(Error::data("train", "no training node", "list at least one labelled node under `train`"));
+        return Err(Error::data(
+            "train",
+            "no training node",
+            "list at least one labelled node under `train`",
+        ));
     }
     Run::prepare(resolve(config, data), data)?.train(observer)
 }
@@ -58,7 +62,7 @@ const FEW_ROWS: usize = 4096;
 /// Epochs where nothing else is known.
 const EPOCHS: usize = 10;
 
-/// Above this number of columns the first layer is made half as wide: it would dominate the time.
+/// Above this number of columns the first product dominates the time, and the network is made a quarter narrower.
 const WIDE_INPUT: usize = 1024;
 
 /// Constant hops cost nothing per epoch but widen the first product: as many as stay cheap, at most 3.
@@ -83,7 +87,7 @@ pub fn resolve(config: &Config, data: &Dataset) -> Config {
     c.train.passes = Auto::Set(crate::lazy::passes(&c));
     c.network.hops = Auto::Set(c.network.hops.or(hops(&data.features)));
     let inputs = data.features.cols() * (1 + c.network.hops.or(1));
-    c.network.hidden = Auto::Set(c.network.hidden.or(if inputs > WIDE_INPUT { HIDDEN / 2 } else { HIDDEN }));
+    c.network.hidden = Auto::Set(c.network.hidden.or(if inputs > WIDE_INPUT { HIDDEN * 3 / 4 } else { HIDDEN }));
     let few = data.split.train.len() < FEW_ROWS;
     c.train.lazy_dropout =
         Auto::Set(c.train.lazy_dropout.or(if few { LazyDropout::Free } else { LazyDropout::Off }));
@@ -142,11 +146,15 @@ impl<'a> Run<'a> {
             classes: data.labels.classes(),
             multi_label: matches!(data.labels, Labels::Multi { .. }),
         };
-        let preprocess = Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
+        let preprocess =
+            Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
         let features = Arc::new(preprocess.apply(&data.features));
         let metric = config.select.metric.or(Metric::default_for(&data.labels));
         let (labels, rows) = Sides::training(data, config.train.setting);
-        let mut loss = LossOptions { class_weights: config.loss.class_weights.clone(), smoothing: config.loss.smoothing };
+        let mut loss = LossOptions {
+            class_weights: config.loss.class_weights.clone(),
+            smoothing: config.loss.smoothing,
+        };
         if config.loss.balanced {
             loss.class_weights = balanced_weights(&labels, &rows);
         }
@@ -173,7 +181,8 @@ impl<'a> Run<'a> {
         };
         let one = |&(epochs, dropout): &(usize, f64), operator: &Auto<Norm>| {
             let mut config = self.config.clone();
-            config.train.start = if config.train.start == Start::Auto { Start::Mlp } else { config.train.start };
+            config.train.start =
+                if config.train.start == Start::Auto { Start::Mlp } else { config.train.start };
             (config.train.start_epochs, config.train.start_dropout) = (epochs, dropout);
             config.network.operator = *operator;
             config
@@ -184,7 +193,8 @@ impl<'a> Run<'a> {
     /// Two engines live side by side while operators are tried: only where validation can tell and memory allows.
     fn can_try_operators(&self) -> bool {
         const MOST_VALUES: usize = 64 << 20;
-        let values = self.data.graph.nodes() * self.config.network.hidden.or(HIDDEN) * self.config.network.layers;
+        let values =
+            self.data.graph.nodes() * self.config.network.hidden.or(HIDDEN) * self.config.network.layers;
         !self.data.split.val.is_empty() && values <= MOST_VALUES
     }
 
@@ -278,11 +288,19 @@ impl<'a> Run<'a> {
                 observer.event(&Event::Refreshed(point.clone()));
             }
             let due = ran % config.select.eval_every == 0 || ran == total;
-            let scores = due.then(|| tried.unwrap_or_else(|| self.score(&mut engine, &sides, ran, seconds.train, loss)));
+            let scores = due
+                .then(|| tried.unwrap_or_else(|| self.score(&mut engine, &sides, ran, seconds.train, loss)));
             let improved = scores.is_some_and(|point| keep_best(&mut best, point, engine.network()));
             history.extend(scores);
             seconds.eval += clock.lap();
-            let event = Event::Epoch { epoch: ran, epochs: total, loss, scores, best: improved, seconds: seconds.train };
+            let event = Event::Epoch {
+                epoch: ran,
+                epochs: total,
+                loss,
+                scores,
+                best: improved,
+                seconds: seconds.train,
+            };
             let waited = best.as_ref().map_or(0, |b| b.evaluations_since);
             let patience = config.select.patience;
             if observer.event(&event) == Control::Stop || (patience > 0 && waited >= patience) {
@@ -313,7 +331,14 @@ impl<'a> Run<'a> {
         Ok(Trained { model, report })
     }
 
-    fn score(&self, engine: &mut Engine<'_>, sides: &Sides, epoch: usize, train_seconds: f64, loss: f64) -> HistoryPoint {
+    fn score(
+        &self,
+        engine: &mut Engine<'_>,
+        sides: &Sides,
+        epoch: usize,
+        train_seconds: f64,
+        loss: f64,
+    ) -> HistoryPoint {
         let logits = self.logits(engine, sides);
         let of = |rows: &[u32]| self.metric.score(&logits, &self.data.labels, rows);
         HistoryPoint {

@@ -57,7 +57,10 @@ fn later_layers_win() {
     let config =
         with_file("win", text, SettingsArgs { set: vec!["lr=0.3".into(), "seed=4".into()], ..flags() })
             .unwrap();
-    assert_eq!((config.optim.lr, config.network.hidden, config.seed, config.threads), (0.3, Auto::Set(16), 4, 1));
+    assert_eq!(
+        (config.optim.lr, config.network.hidden, config.seed, config.threads),
+        (0.3, Auto::Set(16), 4, 1)
+    );
     assert_eq!(set(&["lr=1", "lr=2"]).unwrap().optim.lr, 2.0);
 }
 

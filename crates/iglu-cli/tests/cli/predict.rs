@@ -93,3 +93,21 @@ fn data_or_models_that_do_not_fit_are_refused() {
     }
     assert!(!scratch.names().contains(&"s.npy".to_string()), "{:?}", scratch.names());
 }
+
+/// New data without labels and splits: predictions for every node, no scores.
+#[test]
+fn data_without_labels_and_splits_is_predicted() {
+    let scratch = Scratch::new("unlabelled");
+    scratch.iglu(&format!("train --quiet --out run {SMALL}")).check(0, &[]);
+    scratch.iglu("synth village@0.05 --out labelled.npz").check(0, &[]);
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(scratch.read("labelled.npz"))).unwrap();
+    let mut bare = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for name in ["edges.npy", "x.npy"] {
+        bare.raw_copy_file(archive.by_name(name).unwrap()).unwrap();
+    }
+    scratch.file("bare.npz", &bare.finish().unwrap().into_inner());
+    let found = scratch.json("predict run bare.npz --out scores.npy --json");
+    assert_eq!((&found["test"], &found["shape"]), (&serde_json::Value::Null, &serde_json::json!([100, 8])));
+    scratch.iglu("inspect bare.npz").check(0, &[]);
+    scratch.iglu("train bare.npz").check(65, &["no such array"]);
+}

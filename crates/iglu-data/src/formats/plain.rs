@@ -23,7 +23,7 @@ pub use write::write_plain;
 
 use super::npy::Array;
 use super::npz::Npz;
-use crate::{LoadOptions, quoted};
+use crate::{LoadOptions, Purpose, quoted};
 use iglu::{Dataset, Error, Result};
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -46,8 +46,15 @@ pub fn parse<R: Read + Seek>(npz: &mut Npz<R>, options: &LoadOptions) -> Result<
     let features = features::read(npz)?;
     let n = features.rows();
     let graph = edges::read(npz, n, options.self_loops)?;
-    let labels = labels::read(npz, n)?;
-    let split = split::read(npz, n, options.split)?;
+    let labels = labels::read(npz, n, options.purpose)?;
+    let split = split::read(npz, n, options)?;
+    if options.purpose == Purpose::Train && split.train.is_empty() {
+        return Err(Error::data(
+            "train",
+            "no training node",
+            "list at least one labelled node under `train`",
+        ));
+    }
     let data = Dataset { name: String::new(), graph, features, labels, split };
     data.validate()?;
     Ok(data)

@@ -138,7 +138,11 @@ pub fn describe(config: &Config) -> Result<String> {
     }
     lines.push(format!("initial   {}", or_nothing(&plan.initial)));
     lines.push(format!("due       {}   ({} per epoch)", or_nothing(&plan.due), t.frequency));
-    lines.push(format!("every     {}   ({passes} {} per visit)", or_nothing(&plan.every), if passes == 1 { "pass" } else { "passes" }));
+    lines.push(format!(
+        "every     {}   ({passes} {} per visit)",
+        or_nothing(&plan.every),
+        if passes == 1 { "pass" } else { "passes" }
+    ));
     if t.proximal != Proximal::Off && t.order != Order::Exact {
         let kind = if t.proximal == Proximal::Fixed { "fixed" } else { "controlled" };
         lines.push(format!("proximal  {kind}, lambda {}", t.lambda));

@@ -2,6 +2,7 @@
 
 use super::super::npy::{Array, Refused};
 use super::super::npz::Npz;
+use crate::Purpose;
 use iglu::{Error, Labels, Result};
 use std::io::{Read, Seek};
 
@@ -9,7 +10,10 @@ use std::io::{Read, Seek};
 const PLAUSIBLE_CLASSES: usize = 1 << 16;
 
 /// The labels of `n` nodes.
-pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>, n: usize) -> Result<Labels> {
+pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>, n: usize, purpose: Purpose) -> Result<Labels> {
+    if purpose == Purpose::Predict && !npz.has("y") {
+        return Ok(Labels::Classes { ids: vec![-1; n], classes: 0 });
+    }
     let array =
         npz.array("y", "save the labels under `y`: integers [N], -1 for unknown, or a 0/1 matrix [N, C]")?;
     match *array.shape() {

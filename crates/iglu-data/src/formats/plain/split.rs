@@ -3,11 +3,13 @@
 use super::super::npy::{Array, Kind};
 use super::super::npz::Npz;
 use super::{vector, wrong_length};
+use crate::{LoadOptions, Purpose};
 use iglu::{Error, Result, Split};
 use std::io::{Read, Seek};
 
-/// Split number `number` of `n` nodes. Masks are used where there is no `train`, or a later split is asked for.
-pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>, n: usize, number: usize) -> Result<Split> {
+/// The split asked for, of `n` nodes. Masks are used where there is no `train`, or a later split is asked for.
+pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>, n: usize, options: &LoadOptions) -> Result<Split> {
+    let number = options.split;
     if npz.has("train_masks") && (number > 0 || !npz.has("train")) {
         let mut of = |key: &str| mask_row(npz, key, n, number);
         return Ok(Split { train: of("train_masks")?, val: of("val_masks")?, test: of("test_masks")? });
@@ -15,7 +17,10 @@ pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>, n: usize, number: usize) ->
     if number > 0 && npz.has("train") {
         return Err(out_of_range("train", number, 1));
     }
-    let mut of = |key: &str| ids(npz, key, n);
+    let mut of = |key: &str| {
+        let absent = options.purpose == Purpose::Predict && !npz.has(key);
+        if absent { Ok(Vec::new()) } else { ids(npz, key, n) }
+    };
     Ok(Split { train: of("train")?, val: of("val")?, test: of("test")? })
 }
 
