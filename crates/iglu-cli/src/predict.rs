@@ -91,11 +91,11 @@ fn load_data(args: &PredictArgs, model: &Model) -> Result<Dataset> {
 
 fn judge(model: &Model, data: &Dataset, logits: &Mat) -> Prediction {
     let metric = model.config().select.metric.or(Metric::default_for(&data.labels));
-    let comparable = comparable(model, &data.labels);
-    if !comparable && (0..data.labels.len()).any(|i| data.labels.known(i)) {
+    let labels = as_outputs(model, &data.labels);
+    if labels.is_none() && (0..data.labels.len()).any(|i| data.labels.known(i)) {
         text::note("note: the labels of the data are not those of the model: no scores");
     }
-    let score = |rows: &[u32]| comparable.then(|| metric.score(logits, &data.labels, rows)).flatten();
+    let score = |rows: &[u32]| labels.as_ref().and_then(|labels| metric.score(logits, labels, rows));
     Prediction {
         metric: metric.name(),
         val: score(&data.split.val),
@@ -104,10 +104,18 @@ fn judge(model: &Model, data: &Dataset, logits: &Mat) -> Prediction {
     }
 }
 
-/// Whether labels and outputs of the network mean the same.
-fn comparable(model: &Model, labels: &Labels) -> bool {
+/// The labels in terms of the network's outputs, if they can be: other data may lack the last classes.
+fn as_outputs(model: &Model, labels: &Labels) -> Option<Labels> {
     let shape = model.shape();
-    labels.classes() <= shape.classes && shape.multi_label == matches!(labels, Labels::Multi { .. })
+    match labels {
+        Labels::Classes { ids, classes } if !shape.multi_label && *classes <= shape.classes => {
+            Some(Labels::Classes { ids: ids.clone(), classes: shape.classes })
+        }
+        Labels::Multi { classes, .. } if shape.multi_label && *classes == shape.classes => {
+            Some(labels.clone())
+        }
+        _ => None,
+    }
 }
 
 fn show(args: &PredictArgs, output: &Output) -> Result<()> {

@@ -87,7 +87,8 @@ pub fn resolve(config: &Config, data: &Dataset) -> Config {
     c.train.passes = Auto::Set(crate::lazy::passes(&c));
     c.network.hops = Auto::Set(c.network.hops.or(hops(&data.features)));
     let inputs = data.features.cols() * (1 + c.network.hops.or(1));
-    c.network.hidden = Auto::Set(c.network.hidden.or(if inputs > WIDE_INPUT { HIDDEN * 3 / 4 } else { HIDDEN }));
+    c.network.hidden =
+        Auto::Set(c.network.hidden.or(if inputs > WIDE_INPUT { HIDDEN * 3 / 4 } else { HIDDEN }));
     let few = data.split.train.len() < FEW_ROWS;
     c.train.lazy_dropout =
         Auto::Set(c.train.lazy_dropout.or(if few { LazyDropout::Free } else { LazyDropout::Off }));

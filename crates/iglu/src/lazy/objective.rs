@@ -96,3 +96,25 @@ impl Objective for Task<'_> {
         value
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dropping_entries_of_alpha_keeps_its_mean() {
+        let alpha = Mat::from_rows(&[[1.0, -2.0, 0.5, 4.0]]);
+        let y = [0.0; 4];
+        let mut sum = [0.0_f64; 4];
+        for key in 0..4000_u64 {
+            let mask = Some(Mask { key: key.wrapping_mul(0x9e37_79b9_7f4a_7c15), rate: 0.7 });
+            let lazy = Lazy { alpha: &alpha, scale: 1.0, proximal: None, mask };
+            let mut d = [0.0; 4];
+            lazy.block(0, &[0], Rows::dense(&y, 1, 4), &mut RowsMut::dense(&mut d, 1, 4));
+            sum.iter_mut().zip(d).for_each(|(s, d)| *s += f64::from(d) / 4000.0);
+        }
+        for (mean, expect) in sum.iter().zip(alpha.row(0)) {
+            assert!((mean - f64::from(*expect)).abs() < 0.1 * f64::from(expect.abs()), "{sum:?}");
+        }
+    }
+}

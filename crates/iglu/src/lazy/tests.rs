@@ -2,7 +2,7 @@
 
 use super::engine::Moment;
 use super::*;
-use crate::config::{Auto, GradientScale, Head, Order, ScheduleKind, Setting, Start};
+use crate::config::{Auto, GradientScale, Head, LazyDropout, Order, ScheduleKind, Setting, Start};
 use crate::layers::NormKind;
 use crate::loss::{LossOptions, TaskLoss};
 use crate::network::Network;
@@ -280,6 +280,32 @@ fn passes_never_aggregate() {
         assert_ne!(before[2], e.caches.z[2], "a refreshed X^1 is aggregated anew, once");
         assert_eq!(before[3], e.caches.z[3]);
     });
+}
+
+/// Without any gradient, a layer under dropout stays where it is if its centre has the same mask, and is moved by the
+/// proximal term if its centre is the undropped row.
+#[test]
+fn the_centre_of_a_matched_dropout_has_the_same_mask() {
+    let moved = |kind: LazyDropout| {
+        let data = dataset(false, false);
+        let mut c = config(Order::Inverted);
+        c.network.dropout = 0.5;
+        c.train.proximal = Proximal::Fixed;
+        c.train.lazy_dropout = Auto::Set(kind);
+        c.optim.method = Method::Sgd;
+        with_engine(&c, &data, |e| {
+            e.refresh_everything();
+            e.caches.alpha[1].fill(0.0);
+            let before = e.network.at(1).params.clone();
+            e.train(1, Moment { epoch: 0, epochs: 10, part: 0, parts: 1 }).unwrap();
+            let pairs =
+                before.iter().zip(&e.network.at(1).params).flat_map(|(a, b)| a.data().iter().zip(b.data()));
+            pairs.map(|(a, b)| f64::from(a - b).abs()).fold(0.0, f64::max)
+        })
+    };
+    assert_eq!(moved(LazyDropout::Off), 0.0);
+    assert!(moved(LazyDropout::Matched) < 1e-6, "{}", moved(LazyDropout::Matched));
+    assert!(moved(LazyDropout::Free) > 1e-4, "{}", moved(LazyDropout::Free));
 }
 
 impl Engine<'_> {
