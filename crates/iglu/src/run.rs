@@ -1,6 +1,6 @@
 //! `fit`: from a dataset and a configuration to the best model on validation, with events on the way.
 
-use crate::config::{Auto, Config, HIDDEN, LazyDropout, Order, Scaling, Setting, Start};
+use crate::config::{Auto, Config, HIDDEN, LazyDropout, Order, Proximal, Scaling, Setting, Start};
 use crate::lazy::Engine;
 use crate::loss::{LossOptions, TaskLoss, balanced_weights};
 use crate::metrics::Metric;
@@ -56,8 +56,11 @@ pub fn fit(config: &Config, data: &Dataset, observer: &mut dyn Observer) -> Resu
     Run::prepare(resolve(config, data), data)?.train(observer)
 }
 
-/// Below this number of training rows lazy layers are regularised (chosen on the validation nodes of ten graphs).
+/// Below this number of training rows lazy dropout is expected to help, above it is not.
 const FEW_ROWS: usize = 4096;
+
+/// By how much the kind of lazy dropout that was not expected must be better after one epoch.
+const CLEARLY: f64 = 0.005;
 
 /// Epochs where nothing else is known.
 const EPOCHS: usize = 10;
@@ -89,9 +92,6 @@ pub fn resolve(config: &Config, data: &Dataset) -> Config {
     let inputs = data.features.cols() * (1 + c.network.hops.or(1));
     c.network.hidden =
         Auto::Set(c.network.hidden.or(if inputs > WIDE_INPUT { HIDDEN * 3 / 4 } else { HIDDEN }));
-    let few = data.split.train.len() < FEW_ROWS;
-    c.train.lazy_dropout =
-        Auto::Set(c.train.lazy_dropout.or(if few { LazyDropout::Free } else { LazyDropout::Off }));
     c.select.metric = Auto::Set(c.select.metric.or(Metric::default_for(&data.labels)));
     let scaling = match data.features {
         Features::Dense(_) => Scaling::Standard,
@@ -126,9 +126,42 @@ struct Candidate<'r> {
 }
 
 impl Candidate<'_> {
-    fn beats(&self, other: &Self) -> bool {
+    fn beats(&self, other: &Self, margin: f64) -> bool {
         let score = |c: &Self| c.first.and_then(|p| p.val).unwrap_or(f64::NEG_INFINITY);
-        score(self) > score(other)
+        score(self) > score(other) + margin
+    }
+}
+
+/// A setting to try, and by how much it has to be better to be taken.
+struct Change {
+    apply: Box<dyn Fn(&mut Config)>,
+    margin: f64,
+}
+
+impl Change {
+    fn new(margin: f64, apply: impl Fn(&mut Config) + 'static) -> Self {
+        Self { apply: Box::new(apply), margin }
+    }
+}
+
+/// A network after its start (`operator: None`), or settled on a graph.
+struct StartState {
+    start: (usize, f64),
+    operator: Option<Auto<Norm>>,
+    network: Network,
+    loss: Option<f64>,
+}
+
+/// What candidates can take over from earlier ones.
+#[derive(Default)]
+struct Started(Vec<StartState>);
+
+impl Started {
+    /// The furthest state that fits a configuration.
+    fn find(&self, config: &Config) -> Option<&StartState> {
+        let start = (config.train.start_epochs, config.train.start_dropout);
+        let fitting = |operator| self.0.iter().find(|s| s.start == start && s.operator == operator);
+        fitting(Some(config.network.operator)).or_else(|| fitting(None))
     }
 }
 
@@ -168,62 +201,77 @@ impl<'a> Run<'a> {
         cached.unwrap_or_else(|| engine.network().infer(&sides.full))
     }
 
-    /// Configurations to choose from on the validation nodes: starts (where `auto`), each with the operators to try.
-    fn choices(&self) -> Vec<Vec<Config>> {
-        let starts: &[(usize, f64)] = match self.config.train.start {
-            Start::Auto => &[(0, 0.2), (3, 0.2), (3, 0.5), (10, 0.2), (10, 0.5)],
-            _ => &[(self.config.train.start_epochs, self.config.train.start_dropout)],
-        };
-        let undecided = self.config.network.operator == Auto::Auto && self.config.network.layer == "sage";
-        let operators: &[Auto<Norm>] = match (undecided, self.can_try_operators()) {
-            (true, true) => &[Auto::Set(Norm::Mean), Auto::Set(Norm::Sym)],
-            (true, false) => &[Auto::Set(Norm::Mean)],
-            (false, _) => &[self.config.network.operator],
-        };
-        let one = |&(epochs, dropout): &(usize, f64), operator: &Auto<Norm>| {
-            let mut config = self.config.clone();
-            config.train.start =
-                if config.train.start == Start::Auto { Start::Mlp } else { config.train.start };
-            (config.train.start_epochs, config.train.start_dropout) = (epochs, dropout);
-            config.network.operator = *operator;
-            config
-        };
-        starts.iter().map(|s| operators.iter().map(|o| one(s, o)).collect()).collect()
-    }
-
-    /// Two engines live side by side while operators are tried: only where validation can tell and memory allows.
-    fn can_try_operators(&self) -> bool {
+    /// Whether alternatives can be tried: two engines live side by side meanwhile, and validation has to tell.
+    fn can_try(&self) -> bool {
         const MOST_VALUES: usize = 64 << 20;
         let values =
             self.data.graph.nodes() * self.config.network.hidden.or(HIDDEN) * self.config.network.layers;
         !self.data.split.val.is_empty() && values <= MOST_VALUES
     }
 
-    /// Starts the network; where there is a choice, the best on the validation nodes after one epoch.
-    fn start(&self, seconds: &mut Seconds) -> Result<Candidate<'_>> {
-        let choices = self.choices();
-        let single = choices.iter().map(Vec::len).sum::<usize>() == 1;
-        let mut best: Option<Candidate<'_>> = None;
-        for configs in choices {
-            let mut started: Option<(Network, Option<f64>)> = None;
-            for config in configs {
-                let mut candidate = self.candidate(config, &mut started, seconds)?;
-                if !single {
-                    self.try_epoch(&mut candidate, seconds)?;
-                }
-                if best.as_ref().is_none_or(|b| candidate.beats(b)) {
-                    best = Some(candidate);
-                }
+    /// The configuration to start from, and the changes to try one after the other, each on the best so far.
+    fn questions(&self) -> (Config, Vec<Change>) {
+        let mut base = self.config.clone();
+        let mut changes: Vec<Change> = Vec::new();
+        let (t, n) = (&mut base.train, &mut base.network);
+        if t.start == Start::Auto {
+            t.start = Start::Mlp;
+            (t.start_epochs, t.start_dropout) = (10, 0.2);
+            for (epochs, dropout) in [(0, 0.2), (3, 0.2), (3, 0.5), (10, 0.5)] {
+                changes.push(Change::new(0.0, move |c| {
+                    (c.train.start_epochs, c.train.start_dropout) = (epochs, dropout)
+                }));
             }
         }
-        Ok(best.expect("there is at least one choice"))
+        let lazy = t.order == Order::Inverted && t.proximal != Proximal::Off && n.layers > 1;
+        if t.lazy_dropout == Auto::Auto {
+            let few = lazy && self.rows.len() < FEW_ROWS;
+            let (likely, other) = if few {
+                (LazyDropout::Free, LazyDropout::Off)
+            } else {
+                (LazyDropout::Off, LazyDropout::Free)
+            };
+            t.lazy_dropout = Auto::Set(likely);
+            if lazy {
+                changes.push(Change::new(CLEARLY, move |c| c.train.lazy_dropout = Auto::Set(other)));
+            }
+        }
+        if n.operator == Auto::Auto && n.layer == "sage" {
+            n.operator = Auto::Set(Norm::Mean);
+            changes.push(Change::new(0.0, |c| c.network.operator = Auto::Set(Norm::Sym)));
+        }
+        if !self.can_try() {
+            changes.clear();
+        }
+        (base, changes)
     }
 
-    /// One choice, started. The start sees no graph, so all operators share it.
+    /// Starts the network; where something is left to the data, whatever is best on the validation nodes after one
+    /// epoch.
+    fn start(&self, seconds: &mut Seconds) -> Result<Candidate<'_>> {
+        let (base, changes) = self.questions();
+        let mut started = Started::default();
+        let mut best = self.candidate(base, &mut started, seconds)?;
+        if !changes.is_empty() {
+            self.try_epoch(&mut best, seconds)?;
+        }
+        for change in changes {
+            let mut config = best.config.clone();
+            (change.apply)(&mut config);
+            let mut other = self.candidate(config, &mut started, seconds)?;
+            self.try_epoch(&mut other, seconds)?;
+            if other.beats(&best, change.margin) {
+                best = other;
+            }
+        }
+        Ok(best)
+    }
+
+    /// One choice, started. The start sees no graph, so what follows it can share it.
     fn candidate(
         &self,
         config: Config,
-        started: &mut Option<(Network, Option<f64>)>,
+        started: &mut Started,
         seconds: &mut Seconds,
     ) -> Result<Candidate<'_>> {
         let mut clock = Stopwatch::new();
@@ -232,20 +280,25 @@ impl<'a> Run<'a> {
         seconds.prepare += clock.lap();
         let loss = TaskLoss::new(&self.labels, &self.rows, &self.loss)?;
         let mut engine = Engine::new(&config, fresh, sides.train.clone(), loss, self.rows.clone());
-        let start_loss = match started {
-            Some((network, loss)) => {
-                engine.network_mut().take_params(network);
-                *loss
+        let start = (config.train.start_epochs, config.train.start_dropout);
+        let (loss, settled) = match started.find(&config) {
+            Some(known) => {
+                engine.network_mut().take_params(&known.network);
+                (known.loss, known.operator.is_some())
             }
             None => {
                 let loss = engine.warm_start()?;
-                *started = Some((engine.network().clone(), loss));
-                loss
+                started.0.push(StartState { start, operator: None, network: engine.network().clone(), loss });
+                (loss, false)
             }
         };
-        engine.settle(start_loss.is_some())?;
+        engine.settle(loss.is_some() && !settled)?;
+        if !settled {
+            let operator = Some(config.network.operator);
+            started.0.push(StartState { start, operator, network: engine.network().clone(), loss });
+        }
         seconds.start += clock.lap();
-        Ok(Candidate { config, sides, engine, start_loss, first: None })
+        Ok(Candidate { config, sides, engine, start_loss: loss, first: None })
     }
 
     /// The first epoch of a candidate, scored.
