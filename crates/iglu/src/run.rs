@@ -203,7 +203,7 @@ impl<'a> Run<'a> {
 
     /// Whether alternatives can be tried: two engines live side by side meanwhile, and validation has to tell.
     fn can_try(&self) -> bool {
-        const MOST_VALUES: usize = 64 << 20;
+        const MOST_VALUES: usize = 128 << 20;
         let values =
             self.data.graph.nodes() * self.config.network.hidden.or(HIDDEN) * self.config.network.layers;
         !self.data.split.val.is_empty() && values <= MOST_VALUES
@@ -315,49 +315,38 @@ impl<'a> Run<'a> {
     fn train(self, observer: &mut dyn Observer) -> Result<Trained> {
         let mut seconds = Seconds { prepare: self.watch.seconds(), ..Seconds::default() };
         let Candidate { config, sides, mut engine, start_loss, first } = self.start(&mut seconds)?;
-        let params = engine.network().params();
-        observer.event(&Event::Prepared { params, seconds: seconds.prepare });
+        // Whatever else was tried before the first epoch counts as training time, too.
+        let first = first.map(|point| HistoryPoint { train_seconds: seconds.start, ..point });
+        observer.event(&Event::Prepared { params: engine.network().params(), seconds: seconds.prepare });
         if let Some(loss) = start_loss {
             observer.event(&Event::Started { loss, seconds: seconds.start });
         }
         let mut clock = Stopwatch::new();
         seconds.train = seconds.start;
-        let epochs = config.train.epochs.or(EPOCHS);
-        let total = epochs + config.train.polish;
+        let epochs = config.train.epochs.or(EPOCHS) + config.train.polish;
         let mut history: Vec<HistoryPoint> = Vec::new();
         let mut best: Option<Best> = None;
         let mut ran = 0;
-        for epoch in 0..total {
+        while ran < epochs {
             clock.lap();
-            let tried = if epoch == 0 { first } else { None };
-            let told = if epoch == 0 { 0 } else { engine.telemetry().len() };
-            let loss = match tried {
-                Some(point) => point.loss,
-                None if epoch < epochs => engine.epoch(epoch, epochs)?,
-                None => engine.polish()?,
-            };
+            let tried = first.filter(|_| ran == 0);
+            let told = if ran == 0 { 0 } else { engine.telemetry().len() };
+            let loss = tried.map_or_else(|| one_epoch(&mut engine, &config, ran), |point| Ok(point.loss))?;
             seconds.train += clock.lap();
-            ran = epoch + 1;
+            ran += 1;
             for point in &engine.telemetry()[told..] {
                 observer.event(&Event::Refreshed(point.clone()));
             }
-            let due = ran % config.select.eval_every == 0 || ran == total;
-            let scores = due
-                .then(|| tried.unwrap_or_else(|| self.score(&mut engine, &sides, ran, seconds.train, loss)));
+            let due = ran % config.select.eval_every == 0 || ran == epochs;
+            let mut score = || tried.unwrap_or_else(|| self.score(&mut engine, &sides, ran, seconds.train, loss));
+            let scores = due.then(&mut score);
             let improved = scores.is_some_and(|point| keep_best(&mut best, point, engine.network()));
             history.extend(scores);
             seconds.eval += clock.lap();
-            let event = Event::Epoch {
-                epoch: ran,
-                epochs: total,
-                loss,
-                scores,
-                best: improved,
-                seconds: seconds.train,
-            };
+            let event = Event::Epoch { epoch: ran, epochs, loss, scores, best: improved, seconds: seconds.train };
             let waited = best.as_ref().map_or(0, |b| b.evaluations_since);
-            let patience = config.select.patience;
-            if observer.event(&event) == Control::Stop || (patience > 0 && waited >= patience) {
+            let tired = config.select.patience > 0 && waited >= config.select.patience;
+            if observer.event(&event) == Control::Stop || tired {
                 break;
             }
         }
@@ -365,24 +354,37 @@ impl<'a> Run<'a> {
             let point = self.score(&mut engine, &sides, ran, seconds.train, f64::NAN);
             Best { point, network: engine.network().clone(), evaluations_since: 0 }
         });
+        let timed = ran - usize::from(first.is_some());
+        let report = self.report(&engine, &best.point, history, (ran, timed), seconds);
+        let model = Model::new(config, self.shape, self.preprocess.clone(), best.network);
+        Ok(Trained { model, report })
+    }
+
+    /// The report of a run of `ran` epochs, `timed` of them after the start.
+    fn report(
+        &self,
+        engine: &Engine<'_>,
+        best: &HistoryPoint,
+        history: Vec<HistoryPoint>,
+        (ran, timed): (usize, usize),
+        mut seconds: Seconds,
+    ) -> Report {
         [seconds.refresh, seconds.passes] = engine.seconds();
         seconds.total = self.watch.seconds();
-        let report = Report {
+        Report {
             metric: self.metric.name(),
-            best_epoch: best.point.epoch,
-            val: best.point.val,
-            test: best.point.test,
+            best_epoch: best.epoch,
+            val: best.val,
+            test: best.test,
             epochs: ran,
             seconds,
-            seconds_per_epoch: (seconds.train - seconds.start) / ran.max(1) as f64,
+            seconds_per_epoch: (seconds.train - seconds.start) / timed.max(1) as f64,
             history,
             bias: engine.telemetry().to_vec(),
             threads: rayon::current_num_threads(),
-            seed: config.seed,
-            params,
-        };
-        let model = Model::new(config, self.shape, self.preprocess.clone(), best.network);
-        Ok(Trained { model, report })
+            seed: self.config.seed,
+            params: engine.network().params(),
+        }
     }
 
     fn score(
@@ -403,6 +405,12 @@ impl<'a> Run<'a> {
             test: of(&self.data.split.test),
         }
     }
+}
+
+/// Epoch `epoch` (from 0): lazy, or one of the exact ones at the end.
+fn one_epoch(engine: &mut Engine<'_>, config: &Config, epoch: usize) -> Result<f64> {
+    let lazy = config.train.epochs.or(EPOCHS);
+    if epoch < lazy { engine.epoch(epoch, lazy) } else { engine.polish() }
 }
 
 /// Keeps the state if its validation score is better; without validation nodes the latest is kept. Ties go to the
