@@ -338,12 +338,14 @@ impl<'a> Run<'a> {
                 observer.event(&Event::Refreshed(point.clone()));
             }
             let due = ran % config.select.eval_every == 0 || ran == epochs;
-            let mut score = || tried.unwrap_or_else(|| self.score(&mut engine, &sides, ran, seconds.train, loss));
+            let mut score =
+                || tried.unwrap_or_else(|| self.score(&mut engine, &sides, ran, seconds.train, loss));
             let scores = due.then(&mut score);
             let improved = scores.is_some_and(|point| keep_best(&mut best, point, engine.network()));
             history.extend(scores);
             seconds.eval += clock.lap();
-            let event = Event::Epoch { epoch: ran, epochs, loss, scores, best: improved, seconds: seconds.train };
+            let event =
+                Event::Epoch { epoch: ran, epochs, loss, scores, best: improved, seconds: seconds.train };
             let waited = best.as_ref().map_or(0, |b| b.evaluations_since);
             let tired = config.select.patience > 0 && waited >= config.select.patience;
             if observer.event(&event) == Control::Stop || tired {
