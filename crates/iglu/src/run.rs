@@ -53,7 +53,7 @@ pub fn fit(config: &Config, data: &Dataset, observer: &mut dyn Observer) -> Resu
             "list at least one labelled node under `train`",
         ));
     }
-    Run::prepare(resolve(config, data), data)?.train(observer)
+    Run::prepare(resolve(config, data), data).train(observer)
 }
 
 /// Below this number of training rows lazy dropout is expected to help, above it is not.
@@ -173,7 +173,7 @@ struct Best {
 }
 
 impl<'a> Run<'a> {
-    fn prepare(config: Config, data: &'a Dataset) -> Result<Self> {
+    fn prepare(config: Config, data: &'a Dataset) -> Self {
         let watch = Stopwatch::new();
         let shape = ModelShape {
             features: data.features.cols(),
@@ -192,7 +192,7 @@ impl<'a> Run<'a> {
         if config.loss.balanced {
             loss.class_weights = balanced_weights(&labels, &rows);
         }
-        Ok(Self { config, data, shape, preprocess, features, labels, rows, loss, metric, watch })
+        Self { config, data, shape, preprocess, features, labels, rows, loss, metric, watch }
     }
 
     /// Logits of all nodes of the full graph: from the caches where those are fresh, else by inference.
@@ -219,7 +219,7 @@ impl<'a> Run<'a> {
             (t.start_epochs, t.start_dropout) = (10, 0.2);
             for (epochs, dropout) in [(0, 0.2), (3, 0.2), (3, 0.5), (10, 0.5)] {
                 changes.push(Change::new(0.0, move |c| {
-                    (c.train.start_epochs, c.train.start_dropout) = (epochs, dropout)
+                    (c.train.start_epochs, c.train.start_dropout) = (epochs, dropout);
                 }));
             }
         }
@@ -281,16 +281,13 @@ impl<'a> Run<'a> {
         let loss = TaskLoss::new(&self.labels, &self.rows, &self.loss)?;
         let mut engine = Engine::new(&config, fresh, sides.train.clone(), loss, self.rows.clone());
         let start = (config.train.start_epochs, config.train.start_dropout);
-        let (loss, settled) = match started.find(&config) {
-            Some(known) => {
-                engine.network_mut().take_params(&known.network);
-                (known.loss, known.operator.is_some())
-            }
-            None => {
-                let loss = engine.warm_start()?;
-                started.0.push(StartState { start, operator: None, network: engine.network().clone(), loss });
-                (loss, false)
-            }
+        let (loss, settled) = if let Some(known) = started.find(&config) {
+            engine.network_mut().take_params(&known.network);
+            (known.loss, known.operator.is_some())
+        } else {
+            let loss = engine.warm_start()?;
+            started.0.push(StartState { start, operator: None, network: engine.network().clone(), loss });
+            (loss, false)
         };
         engine.settle(loss.is_some() && !settled)?;
         if !settled {
