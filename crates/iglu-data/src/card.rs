@@ -132,13 +132,10 @@ mod tests {
 
     fn triangle_with_a_hermit() -> Dataset {
         let edges = [[0, 1], [1, 2], [2, 0], [0, 2], [1, 1]];
-        Dataset {
-            name: "triangle".into(),
-            graph: Graph::from_edges(4, &edges, EdgeOptions::default()).unwrap(),
-            features: Features::Dense(Mat::zeros(4, 2)),
-            labels: Labels::Classes { ids: vec![0, 1, -1, 1], classes: 2 },
-            split: Split { train: vec![0, 1], val: vec![3], test: vec![] },
-        }
+        let graph = Graph::from_edges(4, &edges, EdgeOptions::default()).unwrap();
+        let labels = Labels::Classes { ids: vec![0, 1, -1, 1], classes: 2 };
+        let split = Split { train: vec![0, 1], val: vec![3], test: vec![] };
+        Dataset::new("triangle", graph, Features::Dense(Mat::zeros(4, 2)), labels, split)
     }
 
     #[test]

@@ -79,13 +79,10 @@ impl Recipe {
             let edges = blocks.edges(self.shape, self.edges());
             Graph::from_edges(n, &edges, EdgeOptions::default())?
         };
-        let data = Dataset {
-            name: self.name(),
-            graph,
-            features: Features::Dense(attributes::features(self.shape, &blocks)),
-            labels: attributes::labels(self.shape, &blocks),
-            split: attributes::split(self.shape, n, self.seed),
-        };
+        let features = Features::Dense(attributes::features(self.shape, &blocks));
+        let labels = attributes::labels(self.shape, &blocks);
+        let split = attributes::split(self.shape, n, self.seed);
+        let data = Dataset::new(&self.name(), graph, features, labels, split);
         data.validate()?;
         Ok(data)
     }

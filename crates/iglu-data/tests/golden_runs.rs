@@ -45,13 +45,10 @@ fn dataset(folder: &Path, one_hot: bool) -> Dataset {
         Labels::Multi { values: y.iter().map(|&v| v as i8).collect(), classes }
     };
     let split = |name: &str| ints(&folder.join(format!("{name}SortedIndex.npy")));
-    Dataset {
-        name: "golden".into(),
-        graph: Graph::from_edges(n, &edges, EdgeOptions::default()).unwrap(),
-        features: Features::Dense(Mat::from_vec(n, d, x.floats())),
-        labels,
-        split: Split { train: split("Train"), val: split("Valid"), test: split("Test") },
-    }
+    let graph = Graph::from_edges(n, &edges, EdgeOptions::default()).unwrap();
+    let features = Features::Dense(Mat::from_vec(n, d, x.floats()));
+    let split = Split { train: split("Train"), val: split("Valid"), test: split("Test") };
+    Dataset::new("golden", graph, features, labels, split)
 }
 
 fn released(lr: f64) -> Config {

@@ -76,6 +76,61 @@ pub struct Split {
     pub test: Vec<u32>,
 }
 
+/// A list of names in one piece of memory: millions of node ids cost little more than their letters.
+///
+/// ```
+/// let names: iglu::Names = ["ada", "grace"].into_iter().collect();
+/// assert_eq!((names.len(), names.get(1)), (2, "grace"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Names {
+    letters: String,
+    ends: Vec<u64>,
+}
+
+impl Names {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// None at all.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Name `i`.
+    pub fn get(&self, i: usize) -> &str {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.letters[start as usize..self.ends[i] as usize]
+    }
+
+    /// All names, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).map(|i| self.get(i))
+    }
+}
+
+impl<S: AsRef<str>> FromIterator<S> for Names {
+    fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Self {
+        let mut out = Self::default();
+        for name in names {
+            out.letters.push_str(name.as_ref());
+            out.ends.push(out.letters.len() as u64);
+        }
+        out
+    }
+}
+
+/// One kind of edge among the nodes of a dataset.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Relation {
+    /// Its name for people.
+    pub name: String,
+    /// Its edges.
+    pub graph: Graph,
+}
+
 /// A node classification problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
@@ -83,15 +138,38 @@ pub struct Dataset {
     pub name: String,
     /// Who is connected to whom.
     pub graph: Graph,
+    /// Kinds of edges, where the data tells them apart; each has all nodes.
+    pub relations: Vec<Relation>,
     /// One row per node.
     pub features: Features,
     /// What is known of each node.
     pub labels: Labels,
     /// Which nodes are used for what.
     pub split: Split,
+    /// What the data calls its nodes; `None`: 0, 1, 2, ...
+    pub node_names: Option<Names>,
+    /// What the data calls its classes; `None`: 0, 1, 2, ...
+    pub class_names: Option<Names>,
+    /// What the reader noticed and people should know: legal, but perhaps not meant.
+    pub notes: Vec<String>,
 }
 
 impl Dataset {
+    /// A dataset without names or kinds of edges.
+    pub fn new(name: &str, graph: Graph, features: Features, labels: Labels, split: Split) -> Self {
+        Self {
+            name: name.to_string(),
+            graph,
+            relations: Vec::new(),
+            features,
+            labels,
+            split,
+            node_names: None,
+            class_names: None,
+            notes: Vec::new(),
+        }
+    }
+
     /// Checks that the parts fit together: equal numbers of nodes, splits in range, disjoint, labelled. An
     /// empty training split is fine for prediction; training refuses it.
     pub fn validate(&self) -> Result<()> {
@@ -102,6 +180,12 @@ impl Dataset {
         };
         same("x", self.features.rows())?;
         same("y", self.labels.len())?;
+        for relation in &self.relations {
+            same(&relation.name, relation.graph.nodes())?;
+        }
+        if let Some(names) = &self.node_names {
+            same("node names", names.len())?;
+        }
         if self.features.cols() == 0 {
             return Err(Error::data("x", "0 columns", "give every node at least one feature"));
         }

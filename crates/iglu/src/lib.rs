@@ -20,17 +20,11 @@
 //! let hint = |i: u32| if i % 4 == 0 { (arc(i) + 1) % 3 } else { arc(i) };
 //! let mut x = Mat::zeros(60, 3);
 //! (0..n).for_each(|i| x.row_mut(i as usize)[hint(i)] = 1.0);
-//! let data = Dataset {
-//!     name: "ring".into(),
-//!     graph: Graph::from_edges(60, &edges, EdgeOptions::default())?,
-//!     features: Features::Dense(x),
-//!     labels: Labels::Classes { ids: (0..n).map(|i| arc(i) as i32).collect(), classes: 3 },
-//!     split: Split {
-//!         train: (0..n).filter(|i| i % 3 == 0).collect(),
-//!         val: (0..n).filter(|i| i % 3 == 1).collect(),
-//!         test: (0..n).filter(|i| i % 3 == 2).collect(),
-//!     },
-//! };
+//! let graph = Graph::from_edges(60, &edges, EdgeOptions::default())?;
+//! let labels = Labels::Classes { ids: (0..n).map(|i| arc(i) as i32).collect(), classes: 3 };
+//! let every_third = |first: u32| (first..n).step_by(3).collect();
+//! let split = Split { train: every_third(0), val: every_third(1), test: every_third(2) };
+//! let data = Dataset::new("ring", graph, Features::Dense(x), labels, split);
 //! let mut config = Config::default();
 //! config.network.hidden = Auto::Set(16);
 //! let trained = run::fit(&config, &data, &mut observe::Silent)?;
@@ -62,7 +56,7 @@ pub mod rng;
 pub mod run;
 pub mod side;
 
-pub use dataset::{Dataset, Labels, Split};
+pub use dataset::{Dataset, Labels, Names, Relation, Split};
 pub use error::{Error, Result};
 pub use graph::{EdgeCounts, EdgeOptions, Graph, SelfLoops};
 pub use kernels::rowwise::Activation;

@@ -28,13 +28,10 @@ pub struct Trained {
 /// let n = 40;
 /// let edges: Vec<[u32; 2]> = (0..n - 2).map(|i| [i, i + 2]).collect();
 /// let x = Mat::from_vec(n as usize, 1, (0..n).map(|i| (i % 2) as f32).collect());
-/// let data = Dataset {
-///     name: "stripes".into(),
-///     graph: Graph::from_edges(n as usize, &edges, EdgeOptions::default())?,
-///     features: Features::Dense(x),
-///     labels: Labels::Classes { ids: (0..n as i32).map(|i| i % 2).collect(), classes: 2 },
-///     split: Split { train: (0..20).collect(), val: (20..30).collect(), test: (30..40).collect() },
-/// };
+/// let graph = Graph::from_edges(n as usize, &edges, EdgeOptions::default())?;
+/// let labels = Labels::Classes { ids: (0..n as i32).map(|i| i % 2).collect(), classes: 2 };
+/// let split = Split { train: (0..20).collect(), val: (20..30).collect(), test: (30..40).collect() };
+/// let data = Dataset::new("stripes", graph, Features::Dense(x), labels, split);
 /// let mut config = Config::default();
 /// config.network.hidden = Auto::Set(8);
 /// let trained = run::fit(&config, &data, &mut observe::Silent)?;

@@ -55,7 +55,7 @@ pub fn parse<R: Read + Seek>(npz: &mut Npz<R>, options: &LoadOptions) -> Result<
             "list at least one labelled node under `train`",
         ));
     }
-    let data = Dataset { name: String::new(), graph, features, labels, split };
+    let data = Dataset::new("", graph, features, labels, split);
     data.validate()?;
     Ok(data)
 }

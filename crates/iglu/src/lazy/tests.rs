@@ -28,17 +28,10 @@ fn dataset(directed: bool, multi: bool) -> Dataset {
     } else {
         Labels::Classes { ids: (0..N).map(class).collect(), classes: 3 }
     };
-    Dataset {
-        name: "tiny".into(),
-        graph: Graph::from_edges(N, &edges, EdgeOptions { directed, ..Default::default() }).unwrap(),
-        features: Features::Dense(Mat::from_vec(N, 6, x)),
-        labels,
-        split: Split {
-            train: (0..N as u32 / 2).collect(),
-            val: (30..45).collect(),
-            test: (45..60).collect(),
-        },
-    }
+    let graph = Graph::from_edges(N, &edges, EdgeOptions { directed, ..Default::default() }).unwrap();
+    let split =
+        Split { train: (0..N as u32 / 2).collect(), val: (30..45).collect(), test: (45..60).collect() };
+    Dataset::new("tiny", graph, Features::Dense(Mat::from_vec(N, 6, x)), labels, split)
 }
 
 fn config(order: Order) -> Config {
