@@ -7,41 +7,96 @@ pub mod npy;
 pub mod npz;
 pub mod plain;
 
-use crate::{LoadOptions, quoted};
+use crate::{Limits, LoadOptions, quoted};
 use iglu::{Dataset, Error, Result};
 use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
 
-/// A file format that holds datasets.
+/// A form in which datasets lie on disks.
 pub struct Format {
     /// Name for people.
     pub name: &'static str,
-    /// Whether this is one, judged by the path and the first bytes of the file.
-    pub detect: fn(&Path, &[u8]) -> bool,
+    /// Whether this is one.
+    pub detect: fn(&Place) -> bool,
     /// Reads it.
     pub read: fn(&Path, &LoadOptions) -> Result<Dataset>,
 }
 
-/// All formats, tried from the top.
+/// All formats, tried from the top: what asks for more comes first.
 pub const FORMATS: &[Format] = &[Format { name: "plain npz", detect: plain::detect, read: plain::read }];
 
-/// Bytes of the file shown to [`Format::detect`].
-const HEAD: u64 = 512;
+/// What is seen of a path before anybody reads it.
+pub struct Place {
+    /// The path.
+    pub path: PathBuf,
+    /// The first bytes of a file; nothing for a folder.
+    pub head: Vec<u8>,
+    /// Names of the arrays of an .npz file.
+    pub keys: Vec<String>,
+    /// Names of what is in a folder, sorted; nothing for a file.
+    pub entries: Vec<String>,
+}
 
-/// Reads the dataset at `path` in whichever format it is.
-pub fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
-    let head = read_head(path).map_err(|e| e.within(&quoted(path)))?;
-    match FORMATS.iter().find(|f| (f.detect)(path, &head)) {
-        Some(format) => (format.read)(path, options),
-        None => Err(unrecognised(&head, "a dataset").within(&quoted(path))),
+impl Place {
+    /// Bytes of [`Place::head`].
+    const HEAD: u64 = 512;
+
+    /// Looks at a path.
+    pub fn look(path: &Path) -> Result<Self> {
+        let mut place =
+            Self { path: path.to_path_buf(), head: Vec::new(), keys: Vec::new(), entries: Vec::new() };
+        if path.is_dir() {
+            place.entries = list(path)?;
+            return Ok(place);
+        }
+        open_file(path)?.take(Self::HEAD).read_to_end(&mut place.head).map_err(|e| unreadable(path, &e))?;
+        if place.is_zip()
+            && let Ok(npz) = npz::Npz::new(BufReader::new(open_file(path)?), Limits::default())
+        {
+            place.keys = npz.keys().into_iter().map(str::to_string).collect();
+        }
+        Ok(place)
+    }
+
+    /// Whether this is a zip archive; empty ones count.
+    pub fn is_zip(&self) -> bool {
+        self.head.starts_with(b"PK\x03\x04") || self.head.starts_with(b"PK\x05\x06")
+    }
+
+    /// Whether there is an array of this name.
+    pub fn has_key(&self, key: &str) -> bool {
+        self.keys.iter().any(|k| k == key)
+    }
+
+    /// Whether the folder holds something of this name.
+    pub fn has_entry(&self, name: &str) -> bool {
+        self.entries.iter().any(|e| e == name)
     }
 }
 
-fn read_head(path: &Path) -> Result<Vec<u8>> {
-    let mut head = Vec::new();
-    open_file(path)?.take(HEAD).read_to_end(&mut head).map_err(|e| unreadable(path, &e))?;
-    Ok(head)
+/// Names in a folder, sorted.
+fn list(folder: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, &e))? {
+        let entry = entry.map_err(|e| unreadable(folder, &e))?;
+        names.push(entry.file_name().to_string_lossy().into_owned());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Reads the dataset at `path` in whichever format it is.
+pub fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
+    let place = Place::look(path).map_err(|e| e.within(&quoted(path)))?;
+    match FORMATS.iter().find(|f| (f.detect)(&place)) {
+        Some(format) => (format.read)(path, options),
+        None if path.is_dir() => {
+            let found = "this is a folder in no known form";
+            Err(Error::data("", found, "name the .npz file inside it").within(&quoted(path)))
+        }
+        None => Err(unrecognised(&place.head, "a dataset").within(&quoted(path))),
+    }
 }
 
 /// Reads a whole regular file.

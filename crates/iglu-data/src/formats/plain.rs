@@ -21,6 +21,7 @@ mod write;
 
 pub use write::write_plain;
 
+use super::Place;
 use super::npy::Array;
 use super::npz::Npz;
 use crate::{LoadOptions, Purpose, quoted};
@@ -28,9 +29,9 @@ use iglu::{Dataset, Error, Result};
 use std::io::{Read, Seek};
 use std::path::Path;
 
-/// Zip archives start so, empty ones included.
-pub(super) fn detect(_path: &Path, head: &[u8]) -> bool {
-    head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
+/// Any zip archive that no other format has claimed: its errors tell what is missing.
+pub(super) fn detect(place: &Place) -> bool {
+    place.is_zip()
 }
 
 /// Reads the file at `path`; errors name it.
