@@ -69,8 +69,7 @@ fn predict(args: &PredictArgs) -> Result<()> {
     let model = iglu_data::model::load(&model_path(&args.model))?;
     let data = load_data(args, &model)?;
     let watch = Stopwatch::new();
-    let logits =
-        model.predict(&data.graph, &data.features).map_err(|e| e.within(&format!("`{}`", args.data)))?;
+    let logits = model.predict(&data).map_err(|e| e.within(&format!("`{}`", args.data)))?;
     let seconds = watch.seconds();
     iglu_data::write_npy(&args.out, &logits)?;
     let prediction = judge(&model, &data, &logits);

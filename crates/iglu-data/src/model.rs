@@ -6,8 +6,9 @@
 //! whole, finite network of the declared shape is refused.
 
 use crate::{output, quoted};
-use iglu::config::{Config, Head};
+use iglu::config::Config;
 use iglu::model::{Model, ModelShape};
+use iglu::network::Network;
 use iglu::{Error, Mat, Result};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
@@ -183,29 +184,15 @@ fn parse_config(text: &str) -> Result<Config> {
     Ok(config)
 }
 
-/// The first few widths.
-fn brief(widths: &[usize]) -> String {
-    let first: Vec<String> = widths.iter().take(6).map(usize::to_string).collect();
-    first.join(", ") + if widths.len() > 6 { ", .." } else { "" }
-}
-
 /// Refuses a network that has more weights than the file, before memory is taken for them.
-///
-/// Layer k has at least `d_{k-1} d_k` weights; `d_0` are the features and the last `d` the classes.
 fn check_size(config: &Config, shape: ModelShape, bytes: usize) -> Result<()> {
-    let network = &config.network;
-    let width =
-        |k| network.each.iter().find(|e| e.k == k).and_then(|e| e.hidden).unwrap_or(network.hidden.or(256));
-    let hidden = if network.head == Head::Conv { network.layers - 1 } else { network.layers };
-    let widths = [shape.features].into_iter().chain((1..=hidden).map(width)).chain([shape.classes]);
-    let widths: Vec<usize> = widths.collect();
-    let weights = widths.windows(2).fold(0_usize, |sum, d| sum.saturating_add(d[0].saturating_mul(d[1])));
+    let weights = Network::size(&config.network, &shape)?;
     if weights <= bytes / size_of::<f32>() {
         return Ok(());
     }
     let found = format!(
-        "{bytes} bytes of tensors; a network of widths {} needs at least {weights} numbers",
-        brief(&widths)
+        "{bytes} bytes of tensors; {} {} layers from {} features to {} classes have {weights} numbers",
+        config.network.layers, config.network.layer, shape.features, shape.classes
     );
     Err(Error::data("", found, "the file is damaged: train again, or fetch it again"))
 }
@@ -277,7 +264,7 @@ mod tests {
         assert_eq!(to_bytes(&back).unwrap(), bytes);
         assert_eq!(to_bytes(&trained(7)).unwrap(), bytes);
         let data = crate::load("synth:village@0.05", &crate::LoadOptions::default()).unwrap();
-        let [old, new] = [&model, &back].map(|m| m.predict(&data.graph, &data.features).unwrap());
+        let [old, new] = [&model, &back].map(|m| m.predict(&data).unwrap());
         assert_eq!(old, new);
     }
 
@@ -318,7 +305,7 @@ mod tests {
         check_config("colour = 1", "config: unknown field `colour`");
         check_config(
             "[network]\nlayers = 256\nhidden = 65536",
-            "4 bytes of tensors; a network of widths 32, 65536",
+            "4 bytes of tensors; 256 sage layers from 32 features",
         );
         check_config("[network]\nhidden = 0", "config: network.hidden: 0; expected 1 to 65536");
         let large = about_with(

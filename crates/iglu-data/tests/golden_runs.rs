@@ -12,7 +12,7 @@ use iglu::lazy::{BatchSource, Engine};
 use iglu::loss::{LossOptions, TaskLoss};
 use iglu::metrics::Metric;
 use iglu::model::Preprocess;
-use iglu::network::Network;
+use iglu::network::{ModelShape, Network};
 use iglu::optim::Method;
 use iglu::side::Sides;
 use iglu::{Dataset, EdgeOptions, Features, Graph, Labels, Mat, Split};
@@ -108,8 +108,7 @@ impl Replay<'_> {
 
     fn play(mut self, epochs: usize) -> Outcome {
         let data = self.data;
-        let mut network =
-            Network::new(&self.config.network, data.features.cols(), data.labels.classes(), 0).unwrap();
+        let mut network = Network::new(&self.config.network, &ModelShape::of(data), 0).unwrap();
         for (name, k, p) in self.names {
             let values = numbers(self.run, &format!("init_{name}"));
             network.at_mut(*k).params[*p].data_mut().copy_from_slice(&values);

@@ -5,7 +5,7 @@
 
 use crate::graph::SelfLoops;
 use crate::kernels::rowwise::Activation;
-use crate::layers::{Combine, NormKind, NormOrder};
+use crate::layers::{Combine, Jump, NormKind, NormOrder};
 use crate::metrics::Metric;
 use crate::operator::Norm;
 use crate::optim::Method;
@@ -133,6 +133,20 @@ pub struct NetworkConfig {
     pub hops: Auto<usize>,
     /// Skip connections, `"k->m"`: `X^k` is added to `X^m`.
     pub skips: Vec<String>,
+    /// Attention heads (`gat`).
+    pub heads: usize,
+    /// Share of attention weights dropped, in passes that drop; auto: as `dropout`.
+    pub attention_dropout: Auto<f64>,
+    /// Share of what neighbours say (`X W`) dropped, in passes that drop (`gat`).
+    pub said_dropout: f64,
+    /// Share of the first embedding mixed into every layer (`gcnii`, `appnp`).
+    pub initial: f64,
+    /// Strength of the maps of `gcnii`: `beta = ln(theta / (k - 1) + 1)`.
+    pub theta: f64,
+    /// Mean logarithm of degrees that `pna` scales by; auto: that of the training nodes.
+    pub degree_scale: Auto<f64>,
+    /// Which layers the linear classifier reads: the last one, or all of them.
+    pub jump: Jump,
     /// Settings of single layers.
     pub each: Vec<LayerOverride>,
 }
@@ -157,6 +171,13 @@ impl Default for NetworkConfig {
             operator: Auto::Auto,
             hops: Auto::Auto,
             skips: Vec::new(),
+            heads: 8,
+            attention_dropout: Auto::Auto,
+            said_dropout: 0.0,
+            initial: 0.1,
+            theta: 0.5,
+            degree_scale: Auto::Auto,
+            jump: Jump::None,
             each: Vec::new(),
         }
     }
@@ -189,6 +210,24 @@ pub struct LayerOverride {
     /// Adds the input to the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub residual: Option<bool>,
+    /// Norm before or after the activation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub norm_order: Option<NormOrder>,
+    /// Concatenate or sum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub combine: Option<Combine>,
+    /// L2-normalise the output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l2: Option<bool>,
+    /// Attention heads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heads: Option<usize>,
+    /// Dropout of attention weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attention_dropout: Option<f64>,
+    /// Dropout of what neighbours say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said_dropout: Option<f64>,
 }
 
 /// In which order layers are trained.
@@ -526,6 +565,12 @@ impl Config {
         count("network.hops", n.hops.or(1), 1..=16)?;
         share("network.dropout", n.dropout)?;
         share("network.head_dropout", n.head_dropout)?;
+        count("network.heads", n.heads, 1..=1024)?;
+        share("network.attention_dropout", n.attention_dropout.or(0.0))?;
+        share("network.said_dropout", n.said_dropout)?;
+        share("network.initial", n.initial)?;
+        positive("network.theta", n.theta)?;
+        positive("network.degree_scale", n.degree_scale.or(1.0))?;
         positive("network.norm_eps", n.norm_eps)?;
         let t = &self.train;
         count("train.epochs", t.epochs.or(1), 1..=1_000_000)?;

@@ -129,6 +129,8 @@ pub struct Relation {
     pub name: String,
     /// Its edges.
     pub graph: Graph,
+    /// Neighbours in latent space, not edges of the graph.
+    pub latent: bool,
 }
 
 /// A node classification problem.

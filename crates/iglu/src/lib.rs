@@ -29,7 +29,7 @@
 //! config.network.hidden = Auto::Set(16);
 //! let trained = run::fit(&config, &data, &mut observe::Silent)?;
 //! assert!(trained.report.test > Some(0.8));
-//! let logits = trained.model.predict(&data.graph, &data.features)?;
+//! let logits = trained.model.predict(&data)?;
 //! assert_eq!((logits.rows(), logits.cols()), (60, 3));
 //! # Ok::<(), iglu::Error>(())
 //! ```
@@ -41,8 +41,10 @@ mod dataset;
 mod error;
 mod graph;
 pub mod kernels;
+pub mod latent;
 pub mod layers;
 pub mod lazy;
+mod look;
 pub mod loss;
 mod mat;
 pub mod metrics;
@@ -51,6 +53,7 @@ pub mod network;
 pub mod observe;
 pub mod operator;
 pub mod optim;
+mod pattern;
 pub mod program;
 pub mod rng;
 pub mod run;
@@ -62,3 +65,4 @@ pub use graph::{EdgeCounts, EdgeOptions, Graph, SelfLoops};
 pub use kernels::rowwise::Activation;
 pub use mat::{Features, Mat, Real, Scratch, SparseMat};
 pub use operator::{Norm, Operator};
+pub use pattern::Pattern;

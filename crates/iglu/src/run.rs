@@ -1,6 +1,7 @@
 //! `fit`: from a dataset and a configuration to the best model on validation, with events on the way.
 
 use crate::config::{Auto, Config, HIDDEN, LazyDropout, Order, Proximal, Scaling, Setting, Start};
+use crate::latent;
 use crate::lazy::Engine;
 use crate::loss::{LossOptions, TaskLoss, balanced_weights};
 use crate::metrics::Metric;
@@ -36,7 +37,7 @@ pub struct Trained {
 /// config.network.hidden = Auto::Set(8);
 /// let trained = run::fit(&config, &data, &mut observe::Silent)?;
 /// assert_eq!(trained.report.test, Some(1.0));
-/// let logits = trained.model.predict(&data.graph, &data.features)?;
+/// let logits = trained.model.predict(&data)?;
 /// assert_eq!((logits.rows(), logits.cols()), (40, 2));
 /// # Ok::<(), iglu::Error>(())
 /// ```
@@ -50,7 +51,11 @@ pub fn fit(config: &Config, data: &Dataset, observer: &mut dyn Observer) -> Resu
             "list at least one labelled node under `train`",
         ));
     }
-    Run::prepare(resolve(config, data), data).train(observer)
+    let config = resolve(config, data);
+    match latent::complete(&config.network, config.train.setting, data)? {
+        Some(data) => Run::prepare(config, &data).train(observer),
+        None => Run::prepare(config, data).train(observer),
+    }
 }
 
 /// Below this number of training rows lazy dropout is expected to help, above it is not.
@@ -95,7 +100,15 @@ pub fn resolve(config: &Config, data: &Dataset) -> Config {
         Features::Sparse(_) => Scaling::Row,
     };
     c.data.features = Auto::Set(c.data.features.or(scaling));
+    c.network.degree_scale = Auto::Set(c.network.degree_scale.or(mean_log_degree(data)));
     c
+}
+
+/// Mean of `ln(degree + 1)` over the training nodes; 1 where all are isolated.
+fn mean_log_degree(data: &Dataset) -> f64 {
+    let of = |&v: &u32| (data.graph.neighbours(v as usize).len() as f64).ln_1p();
+    let mean = data.split.train.iter().map(of).sum::<f64>() / data.split.train.len().max(1) as f64;
+    if mean > 0.0 { mean } else { 1.0 }
 }
 
 /// Everything made before training.
@@ -172,11 +185,7 @@ struct Best {
 impl<'a> Run<'a> {
     fn prepare(config: Config, data: &'a Dataset) -> Self {
         let watch = Stopwatch::new();
-        let shape = ModelShape {
-            features: data.features.cols(),
-            classes: data.labels.classes(),
-            multi_label: matches!(data.labels, Labels::Multi { .. }),
-        };
+        let shape = ModelShape::of(data);
         let preprocess =
             Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
         let features = Arc::new(preprocess.apply(&data.features));
@@ -272,7 +281,7 @@ impl<'a> Run<'a> {
         seconds: &mut Seconds,
     ) -> Result<Candidate<'_>> {
         let mut clock = Stopwatch::new();
-        let fresh = Network::new(&config.network, self.shape.features, self.shape.classes, config.seed)?;
+        let fresh = Network::new(&config.network, &self.shape, config.seed)?;
         let sides = Sides::new(self.data, &self.features, &fresh, config.train.setting);
         seconds.prepare += clock.lap();
         let loss = TaskLoss::new(&self.labels, &self.rows, &self.loss)?;

@@ -8,7 +8,7 @@ use crate::config::{GradientScale, LazyDropout};
 use crate::kernels::rowwise::Mask;
 use crate::network::Network;
 use crate::optim::Optimiser;
-use crate::program::{Call, Dropping, Job, Lanes, Norms, RowSet};
+use crate::program::{Call, Dropping, Lanes, Norms, RowSet};
 use crate::rng::Key;
 use crate::{Mat, Real, Result};
 
@@ -62,6 +62,9 @@ impl Engine<'_> {
 
     /// `T_k`: mini-batches over layer k with frozen `alpha^k`.
     pub(super) fn train(&mut self, k: usize, moment: Moment) -> Result<()> {
+        if self.network.at(k).params.is_empty() {
+            return Ok(());
+        }
         self.caches.ensure_z(k, &self.network, &self.side);
         if self.control.active() {
             self.centre(k);
@@ -75,7 +78,7 @@ impl Engine<'_> {
         let (alpha_rate, lazy_dropout) =
             (self.config.train.alpha_dropout, self.config.train.lazy_dropout.or(LazyDropout::Off));
         let Self { programs, caches, side, network, optimisers, lanes, control, key, .. } = self;
-        let job = Job::new(&programs[k], caches.inputs(&programs[k], side));
+        let job = caches.job(&programs[k], side);
         let before = network.at(k).params.clone();
         let mut masked = Mat::default();
         for (batch, lr) in visit.iter().zip(rates) {
@@ -146,7 +149,7 @@ impl Engine<'_> {
         let released = self.config.train.gradient == GradientScale::Released;
         let Self { tail, caches, side, network, optimisers, lanes, loss, rows, key, .. } = self;
         let program = tail.as_ref().expect("a plan with a tail has its program");
-        let job = Job::new(program, caches.inputs(program, side));
+        let job = caches.job(program, side);
         let mut total = 0.0;
         for (batch, lr) in visit.iter().zip(rates) {
             let scale = if released { loss.denominator() } else { rows.len() as f64 / batch.len() as f64 };
@@ -240,7 +243,7 @@ impl Engine<'_> {
             return;
         }
         let program = &self.programs[k];
-        let job = Job::new(program, self.caches.inputs(program, &self.side));
+        let job = self.caches.job(program, &self.side);
         let params = self.network.at(k).param_refs();
         let norms = job
             .states(&Call { params: &params, norms: Norms::Batch, dropping }, RowSet::All(self.side.nodes()));
@@ -279,7 +282,7 @@ impl Engine<'_> {
         self.caches.ensure_z(k, &self.network, &self.side);
         let objective = Lazy { alpha: &self.caches.alpha[k], scale: 1.0, proximal: None, mask: None };
         let program = &self.programs[k];
-        let job = Job::new(program, self.caches.inputs(program, &self.side));
+        let job = self.caches.job(program, &self.side);
         let params = self.network.at(k).param_refs();
         let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
         let mut lanes = Lanes::default();
