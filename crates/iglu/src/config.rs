@@ -315,8 +315,10 @@ pub enum GradientScale {
     /// `rows of the pass / |S|` times the sum over S: an unbiased estimate of the mean loss's gradient.
     #[default]
     Unbiased,
-    /// As the released scripts: lazy layers sum mean-scaled alphas over S, the tail sums the loss over S.
+    /// As most released scripts: lazy layers sum mean-scaled alphas over S, the tail sums the loss over S.
     Released,
+    /// Sums over S everywhere, of alphas of the summed loss (the released transductive arXiv script).
+    Sum,
 }
 
 /// Proximal term of lazy layers.
@@ -370,6 +372,8 @@ pub struct TrainConfig {
     pub epochs: Auto<usize>,
     /// Rows of a mini-batch.
     pub batch: Batch,
+    /// Rows of a mini-batch of the tail; auto: as `batch`.
+    pub tail_batch: Batch,
     /// Fresh or fixed batches.
     pub batches: Batches,
     /// Refreshes of the stale side per epoch.
@@ -410,6 +414,7 @@ impl Default for TrainConfig {
             setting: Setting::Transductive,
             epochs: Auto::Auto,
             batch: Batch::Auto,
+            tail_batch: Batch::Auto,
             batches: Batches::Fresh,
             frequency: 1.0,
             passes: Auto::Auto,
@@ -462,6 +467,8 @@ pub struct OptimConfig {
     pub momentum: f64,
     /// Decoupled weight decay of weight matrices.
     pub weight_decay: f64,
+    /// L2 penalty of weight matrices, added to their gradients.
+    pub l2: f64,
     /// Largest norm of a gradient; 0: any.
     pub clip: f64,
     /// Learning-rate schedule.
@@ -474,6 +481,8 @@ pub struct OptimConfig {
     pub decay: f64,
     /// Its interval in epochs.
     pub decay_every: usize,
+    /// Whether it decays at epoch 0 already.
+    pub decay_first: bool,
     /// Where the cosine ends, as a share of the base rate.
     pub lr_floor: f64,
 }
@@ -488,12 +497,14 @@ impl Default for OptimConfig {
             eps: 1e-8,
             momentum: 0.0,
             weight_decay: 0.0,
+            l2: 0.0,
             clip: 0.0,
             schedule: ScheduleKind::Cosine,
             milestones: Vec::new(),
             rates: Vec::new(),
             decay: 0.9,
             decay_every: 1,
+            decay_first: false,
             lr_floor: 0.0,
         }
     }
@@ -576,8 +587,10 @@ impl Config {
         count("train.epochs", t.epochs.or(1), 1..=1_000_000)?;
         count("train.passes", t.passes.or(1), 1..=1000)?;
         count("train.tail_passes", t.tail_passes.or(1), 1..=1000)?;
-        if let Batch::Size(size) = t.batch {
-            count("train.batch", size, 1..=usize::MAX)?;
+        for (key, batch) in [("train.batch", t.batch), ("train.tail_batch", t.tail_batch)] {
+            if let Batch::Size(size) = batch {
+                count(key, size, 1..=usize::MAX)?;
+            }
         }
         positive("train.frequency", t.frequency)?;
         positive("train.lambda", t.lambda)?;
@@ -596,6 +609,7 @@ impl Config {
         }
         for (key, v) in [
             ("optim.weight_decay", self.optim.weight_decay),
+            ("optim.l2", self.optim.l2),
             ("optim.clip", self.optim.clip),
             ("optim.lr_floor", self.optim.lr_floor),
         ] {

@@ -285,6 +285,7 @@ pub(super) fn optim_options(config: &Config) -> OptimOptions {
         eps: o.eps,
         momentum: o.momentum,
         weight_decay: o.weight_decay,
+        l2: o.l2,
         clip: o.clip,
     }
 }
@@ -297,7 +298,7 @@ fn schedule(config: &Config) -> Schedule {
             Schedule::Milestones { at: o.milestones.clone(), values: o.rates.clone() }
         }
         ScheduleKind::Exponential => {
-            Schedule::Exponential { factor: o.decay, every: o.decay_every, from_zero: false }
+            Schedule::Exponential { factor: o.decay, every: o.decay_every, from_zero: o.decay_first }
         }
         ScheduleKind::Cosine => Schedule::Cosine { floor: o.lr_floor },
     }
