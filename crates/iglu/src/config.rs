@@ -115,8 +115,9 @@ pub struct NetworkConfig {
     pub norm_eps: f64,
     /// Share of a layer's inputs dropped, in passes that drop.
     pub dropout: f64,
-    /// Share of the linear classifier's inputs dropped, in passes that drop.
-    pub head_dropout: f64,
+    /// Share of the linear classifier's inputs dropped, in passes that drop; auto: 0, or as `dropout` where it reads
+    /// all layers.
+    pub head_dropout: Auto<f64>,
     /// Learned offsets.
     pub bias: bool,
     /// Adds a layer's input to its output.
@@ -163,7 +164,7 @@ impl Default for NetworkConfig {
             norm_order: Auto::Auto,
             norm_eps: 1e-5,
             dropout: 0.5,
-            head_dropout: 0.0,
+            head_dropout: Auto::Auto,
             bias: true,
             residual: false,
             combine: Auto::Auto,
@@ -575,7 +576,7 @@ impl Config {
         count("network.hidden", n.hidden.or(1), 1..=65_536)?;
         count("network.hops", n.hops.or(1), 1..=16)?;
         share("network.dropout", n.dropout)?;
-        share("network.head_dropout", n.head_dropout)?;
+        share("network.head_dropout", n.head_dropout.or(0.0))?;
         count("network.heads", n.heads, 1..=1024)?;
         share("network.attention_dropout", n.attention_dropout.or(0.0))?;
         share("network.said_dropout", n.said_dropout)?;

@@ -137,7 +137,7 @@ impl Network {
                 width: shape.classes,
                 activation: Activation::None,
                 norm: NormKind::None,
-                dropout: config.head_dropout,
+                dropout: config.head_dropout.or(if config.jump == Jump::None { 0.0 } else { config.dropout }),
                 bias: config.bias,
                 jump: network.jump(config)?,
                 ..LayerOptions::default()

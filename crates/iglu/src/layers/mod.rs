@@ -253,9 +253,10 @@ impl Site<'_> {
     }
 }
 
-/// Adds row i of `X^m`: itself where the widths agree, else through a learned map.
-fn add_embedding(b: &mut Builder, h: Value, (m, width): (usize, usize), name: &str) -> Value {
+/// Adds row i of `X^m`, through dropout: itself where the widths agree, else through a learned map.
+fn add_embedding(b: &mut Builder, h: Value, (m, width): (usize, usize), name: &str, dropout: f64) -> Value {
     let x = b.input(Source::Embedding(m), width);
+    let x = b.dropout(x, dropout);
     let x = if m == 0 || width != b.width(h) { b.linear(name, &[x], b.width(h)) } else { x };
     b.add(h, x)
 }
@@ -265,10 +266,10 @@ pub fn build(architecture: &Architecture, site: &Site<'_>) -> Program {
     let mut b = Builder::default();
     let mut h = (architecture.build)(&mut b, site);
     if site.options.residual {
-        h = add_embedding(&mut b, h, (site.k - 1, site.d_in), "w_residual");
+        h = add_embedding(&mut b, h, (site.k - 1, site.d_in), "w_residual", site.options.dropout);
     }
     for &(m, width) in &site.options.skips {
-        h = add_embedding(&mut b, h, (m, width), &format!("w_skip{m}"));
+        h = add_embedding(&mut b, h, (m, width), &format!("w_skip{m}"), site.options.dropout);
     }
     if site.options.l2 {
         h = b.l2_normalise(h);
