@@ -2,13 +2,20 @@
 //!
 //! Results go to stdout, everything else to stderr. One file per subcommand; no algorithm lives here.
 
+mod clock;
+mod evaluate;
 mod exit;
 mod folder;
 mod inspect;
+mod journal;
+mod judge;
 mod memory;
 mod plan;
 mod predict;
 mod progress;
+mod report;
+mod seeds;
+mod session;
 mod settings;
 mod summary;
 mod synth;
@@ -24,9 +31,12 @@ Examples:
   iglu train                                      train on a small built-in graph
   iglu train graph.npz --layers 3 --out runs/a    train on your own data
   iglu predict runs/a graph.npz --out scores.npy  scores of every node
+  iglu evaluate runs/a graph.npz                  all scores, class by class
+  iglu report runs/a runs/b --out compare.html    runs side by side
   iglu inspect graph.npz                          what is in a file
 
-Exit codes: 0 done, 20 diverged, 64 usage, 65 bad data, 66 missing input, 70 bug, 74 cannot write.";
+Exit codes: 0 done, 20 diverged, 64 usage, 65 bad data, 66 missing input, 70 bug, 73 folder in use,
+74 cannot write.";
 
 /// Graph convolutional networks trained with lazy updates, on ordinary CPUs
 #[derive(Debug, Parser)]
@@ -42,6 +52,10 @@ enum Command {
     Train(Box<train::TrainArgs>),
     /// Compute the scores of all nodes with a saved network
     Predict(predict::PredictArgs),
+    /// Score a saved network on every split of a dataset
+    Evaluate(evaluate::EvaluateArgs),
+    /// Make the page of a run, or compare several runs
+    Report(report::ReportArgs),
     /// Sum up a dataset in numbers
     Inspect(inspect::InspectArgs),
     /// Print the steps of training, without training
@@ -55,6 +69,8 @@ impl Command {
         match self {
             Self::Train(args) => train::run(args),
             Self::Predict(args) => predict::run(args),
+            Self::Evaluate(args) => evaluate::run(args),
+            Self::Report(args) => report::run(args),
             Self::Inspect(args) => inspect::run(args),
             Self::Plan(args) => plan::run(args),
             Self::Synth(args) => synth::run(args),

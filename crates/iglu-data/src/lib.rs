@@ -8,7 +8,7 @@ mod card;
 pub mod formats;
 pub mod model;
 mod nearest;
-mod output;
+pub mod output;
 pub mod synth;
 
 pub use card::Card;

@@ -101,13 +101,13 @@ fn open(path: &Path) -> Result<File> {
     let about = path.metadata().map_err(|e| unreadable(&e))?;
     if !about.is_file() {
         let found = "this is a folder, a pipe or a device; expected a file";
-        return Err(Error::data("", found, "name the model.safetensors of a run"));
+        return Err(Error::data("", found, "name the best.safetensors of a run"));
     }
     File::open(path).map_err(|e| unreadable(&e))
 }
 
 fn unreadable(e: &io::Error) -> Error {
-    Error::missing("", format!("cannot be read: {e}"), "name the model.safetensors of a run")
+    Error::missing("", format!("cannot be read: {e}"), "name the best.safetensors of a run")
 }
 
 /// The length of the header, then a brace: so begins every safetensors file.
@@ -130,7 +130,7 @@ fn check_start(head: &[u8]) -> Result<()> {
 }
 
 fn no_safetensors(found: &str) -> Error {
-    Error::data("", format!("not a safetensors file: {found}"), "name the model.safetensors of a run")
+    Error::data("", format!("not a safetensors file: {found}"), "name the best.safetensors of a run")
 }
 
 fn from_bytes(bytes: &[u8]) -> Result<Model> {

@@ -8,6 +8,7 @@ use crate::metrics::Metric;
 use crate::model::{Model, ModelShape, Preprocess};
 use crate::network::Network;
 use crate::observe::{Control, Event, HistoryPoint, Observer, Report, Seconds, Stopwatch};
+use crate::optim::{Progress, Schedule};
 use crate::side::Sides;
 use crate::{Dataset, Error, Features, Labels, Mat, Norm, Result};
 use std::sync::Arc;
@@ -66,6 +67,9 @@ const CLEARLY: f64 = 0.005;
 
 /// Epochs where nothing else is known.
 const EPOCHS: usize = 10;
+
+/// Learning rate of the exact epochs at the end, as a share of `optim.lr` (see [`Engine::polish`]).
+const POLISH_RATE: f64 = 0.1;
 
 /// Above this number of columns the first product dominates the time, and the network is made a quarter narrower.
 const WIDE_INPUT: usize = 1024;
@@ -320,12 +324,18 @@ impl<'a> Run<'a> {
         let Candidate { config, sides, mut engine, start_loss, first } = self.start(&mut seconds)?;
         // Whatever else was tried before the first epoch counts as training time, too.
         let first = first.map(|point| HistoryPoint { train_seconds: seconds.start, ..point });
-        observer.event(&Event::Prepared { params: engine.network().params(), seconds: seconds.prepare });
+        observer.event(&Event::Prepared {
+            params: engine.network().params(),
+            config: Box::new(config.clone()),
+            seconds: seconds.prepare,
+        });
         if let Some(loss) = start_loss {
             observer.event(&Event::Started { loss, seconds: seconds.start });
         }
         let mut clock = Stopwatch::new();
         seconds.train = seconds.start;
+        // Refreshes and passes of the start are part of the start.
+        let before = engine.seconds();
         let epochs = config.train.epochs.or(EPOCHS) + config.train.polish;
         let mut history: Vec<HistoryPoint> = Vec::new();
         let mut best: Option<Best> = None;
@@ -347,8 +357,15 @@ impl<'a> Run<'a> {
             let improved = scores.is_some_and(|point| keep_best(&mut best, point, engine.network()));
             history.extend(scores);
             seconds.eval += clock.lap();
-            let event =
-                Event::Epoch { epoch: ran, epochs, loss, scores, best: improved, seconds: seconds.train };
+            let event = Event::Epoch {
+                epoch: ran,
+                epochs,
+                loss,
+                scores,
+                best: improved,
+                rate: rate(&config, ran - 1),
+                seconds: self.spent(&engine, before, seconds),
+            };
             let waited = best.as_ref().map_or(0, |b| b.evaluations_since);
             let tired = config.select.patience > 0 && waited >= config.select.patience;
             if observer.event(&event) == Control::Stop || tired {
@@ -360,9 +377,17 @@ impl<'a> Run<'a> {
             Best { point, network: engine.network().clone(), evaluations_since: 0 }
         });
         let timed = ran - usize::from(first.is_some());
+        let seconds = self.spent(&engine, before, seconds);
         let report = self.report(&engine, &best.point, history, (ran, timed), seconds);
         let model = Model::new(config, self.shape, self.preprocess.clone(), best.network);
         Ok(Trained { model, report })
+    }
+
+    /// Where the time went so far; the engine had spent `before` when the start ended.
+    fn spent(&self, engine: &Engine<'_>, before: [f64; 2], seconds: Seconds) -> Seconds {
+        let [refresh, passes] = engine.seconds();
+        let total = self.watch.seconds();
+        Seconds { refresh: refresh - before[0], passes: passes - before[1], total, ..seconds }
     }
 
     /// The report of a run of `ran` epochs, `timed` of them after the start.
@@ -372,10 +397,8 @@ impl<'a> Run<'a> {
         best: &HistoryPoint,
         history: Vec<HistoryPoint>,
         (ran, timed): (usize, usize),
-        mut seconds: Seconds,
+        seconds: Seconds,
     ) -> Report {
-        [seconds.refresh, seconds.passes] = engine.seconds();
-        seconds.total = self.watch.seconds();
         Report {
             metric: self.metric.name(),
             best_epoch: best.epoch,
@@ -416,6 +439,16 @@ impl<'a> Run<'a> {
 fn one_epoch(engine: &mut Engine<'_>, config: &Config, epoch: usize) -> Result<f64> {
     let lazy = config.train.epochs.or(EPOCHS);
     if epoch < lazy { engine.epoch(epoch, lazy) } else { engine.polish() }
+}
+
+/// Learning rate at the begin of epoch `epoch` (from 0).
+fn rate(config: &Config, epoch: usize) -> f64 {
+    let lazy = config.train.epochs.or(EPOCHS);
+    if epoch < lazy {
+        Schedule::of(&config.optim).rate(config.optim.lr, Progress::of(epoch, lazy))
+    } else {
+        POLISH_RATE * config.optim.lr
+    }
 }
 
 /// Keeps the state if its validation score is better; without validation nodes the latest is kept. Ties go to the

@@ -63,7 +63,7 @@ fn training_on_a_written_graph_equals_training_on_the_made_one() {
     for (source, out) in [("g.npz", "a"), ("synth:village", "b")] {
         scratch.iglu(&format!("train {source} --quiet --hidden 8 --epochs 1 --out {out}")).check(0, &[]);
     }
-    assert!(scratch.read("a/model.safetensors") == scratch.read("b/model.safetensors"), "models differ");
+    assert!(scratch.read("a/best.safetensors") == scratch.read("b/best.safetensors"), "models differ");
 }
 
 #[test]

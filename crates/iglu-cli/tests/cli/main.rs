@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failure in a helper is a failed test")]
 
 mod data;
+mod folder;
 mod harness;
 mod plan;
 mod predict;

@@ -1,6 +1,6 @@
 //! Against scikit-learn (`tests/golden/metrics.txt`), and the small promises of the module.
 
-use super::{METRICS, Metric, argmax};
+use super::{METRICS, Metric, Tally, argmax};
 use crate::loss::cases::{Case, cases};
 use crate::{Labels, Mat, Real};
 use serde::Deserialize;
@@ -27,6 +27,33 @@ fn scores_agree_with_scikit_learn() {
             let found = metric.score(&logits, &labels, &rows).unwrap_or(f64::NAN);
             let close = (found - expected).abs() < 1e-12 || (found.is_nan() && expected.is_nan());
             assert!(close, "{}: {name} {found}, not {expected}", case.name);
+        }
+    }
+}
+
+/// The counts give the scores of the golden file, and mistakes add up to the misses.
+#[test]
+fn a_tally_agrees_with_the_scores() {
+    for case in cases(include_str!("../../tests/golden/metrics.txt")) {
+        let labels = labels(&case);
+        let logits = case.numbers("logits").iter().map(|&z| z as Real).collect();
+        let logits = Mat::from_vec(labels.len(), labels.classes(), logits);
+        let rows: Vec<u32> = case.numbers("rows").iter().map(|&i| i as u32).collect();
+        let tally = Tally::of(&logits, &labels, &rows);
+        let Labels::Classes { .. } = labels else {
+            assert!(tally.mistakes.is_empty(), "{}", case.name);
+            continue;
+        };
+        let hits: u64 = tally.classes.iter().map(|c| c.hits).sum();
+        let wrong: usize = tally.mistakes.iter().map(|m| m[2]).sum();
+        assert_eq!(hits as usize + wrong, tally.nodes, "{}", case.name);
+        let accuracy = case.numbers("accuracy")[0];
+        let same = (hits as f64 / tally.nodes as f64 - accuracy).abs() < 1e-12;
+        assert!(same || accuracy.is_nan(), "{}: {hits} of {}, not {accuracy}", case.name, tally.nodes);
+        for (c, class) in tally.classes.iter().enumerate() {
+            let missed: usize = tally.mistakes.iter().filter(|m| m[0] == c).map(|m| m[2]).sum();
+            let alarmed: usize = tally.mistakes.iter().filter(|m| m[1] == c).map(|m| m[2]).sum();
+            assert_eq!((missed as u64, alarmed as u64), (class.misses, class.false_alarms), "{}", case.name);
         }
     }
 }
