@@ -59,7 +59,7 @@ fn evaluate(args: &EvaluateArgs) -> Result<()> {
     let model = iglu_data::model::load(&model_path(&args.model)?)?;
     let data = load_data(&args.data, args.split, &model)?;
     let within = |e: Error| e.within(&format!("`{}`", args.data));
-    let logits = model.predict(&data.graph, &data.features).map_err(within)?;
+    let logits = model.predict(&data).map_err(within)?;
     let judge = Judge::new(&model, &data, &logits);
     let scores = judge.scores(Depth::All);
     if scores.is_empty() {

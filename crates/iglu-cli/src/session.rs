@@ -91,7 +91,7 @@ impl<'a> Session<'a> {
     }
 
     fn scores(&self, model: &iglu::model::Model) -> Result<Vec<Scores>> {
-        let logits = model.predict(&self.data.graph, &self.data.features)?;
+        let logits = model.predict(self.data)?;
         Ok(Judge::new(model, self.data, &logits).scores(Depth::Cheap))
     }
 
