@@ -5,6 +5,7 @@ use crate::text::{self, aligned, duration, score};
 use crate::threads;
 use crate::train::load_options;
 use clap::value_parser;
+use iglu::config::SplitChoice;
 use iglu::metrics::Metric;
 use iglu::model::Model;
 use iglu::observe::Stopwatch;
@@ -31,9 +32,9 @@ pub struct PredictArgs {
     /// File for the scores
     #[arg(long, value_name = "FILE.npy")]
     out: PathBuf,
-    /// Which of several splits to score, from 0 [default: the one trained on]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    split: Option<usize>,
+    /// Split to score: a number, random:0.6,0.2,0.2, per-class:20,500,1000 or FILE.npz [default: as in training]
+    #[arg(long, value_name = "SPLIT", allow_negative_numbers = true)]
+    split: Option<SplitChoice>,
     /// Worker threads; 0: one per core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = value_parser!(u16).range(..=1024))]
     threads: u16,
@@ -82,11 +83,25 @@ fn model_path(given: &Path) -> PathBuf {
     if given.is_dir() { given.join(MODEL) } else { given.to_path_buf() }
 }
 
+/// The data with the split to score: the one asked for, else that of training if the data allows it.
 fn load_data(args: &PredictArgs, model: &Model) -> Result<Dataset> {
-    let mut options = load_options(&model.config().data);
-    options.split = args.split.unwrap_or(options.split);
+    let trained = &model.config().data;
+    let mut options = load_options(trained);
     options.purpose = iglu_data::Purpose::Predict;
-    iglu_data::load(&args.data, &options)
+    let drawn = !matches!(trained.split, SplitChoice::Auto | SplitChoice::Stored(_));
+    options.split_choice = match &args.split {
+        Some(choice) => choice.clone(),
+        None if drawn => SplitChoice::Auto,
+        None => trained.split.clone(),
+    };
+    let mut data = iglu_data::load(&args.data, &options)?;
+    if drawn
+        && args.split.is_none()
+        && let Err(e) = iglu_data::choose_split(&mut data, &trained.split, trained.split_seed)
+    {
+        text::note(&format!("note: the split of training does not fit this data: {e}"));
+    }
+    Ok(data)
 }
 
 fn judge(model: &Model, data: &Dataset, logits: &Mat) -> Prediction {

@@ -45,7 +45,12 @@ fn long_help() -> String {
 
 /// How the data is to be read, as the configuration has it.
 pub fn load_options(data: &DataConfig) -> LoadOptions {
-    LoadOptions { split: data.split, self_loops: data.self_loops, ..LoadOptions::default() }
+    LoadOptions {
+        split_choice: data.split.clone(),
+        split_seed: data.split_seed,
+        self_loops: data.self_loops,
+        ..LoadOptions::default()
+    }
 }
 
 /// Trains in a pool of its own.
@@ -59,11 +64,22 @@ fn train(args: &TrainArgs, config: &Config) -> Result<()> {
     let given = args.out.as_deref().map(RunFolder::given).transpose()?;
     let data = iglu_data::load(&args.data, &load_options(&config.data))?;
     let load = watch.seconds();
+    if !args.quiet {
+        text::notes(&data.notes);
+    }
+    let config = &with_split(config, &data);
     let folder = given.map_or_else(|| RunFolder::fresh(&data.name), Ok)?;
     let mut trained = fit_with_progress(args, config, &data)?;
     trained.report.seconds.load = load;
     trained.report.seconds.total = watch.seconds();
     finish(args, &trained, &Card::of(&data), &folder)
+}
+
+/// The configuration with the split that the data decided.
+fn with_split(config: &Config, data: &Dataset) -> Config {
+    let mut config = config.clone();
+    config.data.split = iglu_data::decided(&config.data.split, data);
+    config
 }
 
 fn fit_with_progress(args: &TrainArgs, config: &Config, data: &Dataset) -> Result<Trained> {
