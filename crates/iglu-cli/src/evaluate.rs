@@ -4,6 +4,7 @@ use crate::judge::{Depth, Judge};
 use crate::predict::{load_data, model_path};
 use crate::{text, threads};
 use clap::value_parser;
+use iglu::config::SplitChoice;
 use iglu::{Error, Result};
 use iglu_report::Profile;
 use iglu_report::record::Scores;
@@ -25,9 +26,9 @@ pub struct EvaluateArgs {
     model: PathBuf,
     /// An .npz file, or `synth:NAME[@scale][#seed]`
     data: String,
-    /// Which of several splits to score, from 0 [default: the one trained on]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    split: Option<usize>,
+    /// Split to score: a number, random:0.6,0.2,0.2, per-class:20,500,1000 or FILE.npz [default: as in training]
+    #[arg(long, value_name = "SPLIT", allow_negative_numbers = true)]
+    split: Option<SplitChoice>,
     /// Rows of the table of classes, the largest ones
     #[arg(long, value_name = "N", default_value_t = 40)]
     classes: usize,
@@ -57,7 +58,7 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
 
 fn evaluate(args: &EvaluateArgs) -> Result<()> {
     let model = iglu_data::model::load(&model_path(&args.model)?)?;
-    let data = load_data(&args.data, args.split, &model)?;
+    let data = load_data(&args.data, args.split.as_ref(), &model)?;
     let within = |e: Error| e.within(&format!("`{}`", args.data));
     let logits = model.predict(&data).map_err(within)?;
     let judge = Judge::new(&model, &data, &logits);

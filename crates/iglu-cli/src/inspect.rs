@@ -2,6 +2,7 @@
 
 use crate::text;
 use iglu::Result;
+use iglu::config::SplitChoice;
 use iglu_data::{Card, DEFAULT_SOURCE, LoadOptions, Purpose};
 
 const EXAMPLES: &str = "\
@@ -17,9 +18,9 @@ pub struct InspectArgs {
     /// An .npz file, or `synth:NAME[@scale][#seed]`
     #[arg(default_value = DEFAULT_SOURCE)]
     data: String,
-    /// Which of several splits, from 0
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
-    split: usize,
+    /// Split: a number, random:0.6,0.2,0.2, per-class:20,500,1000 or FILE.npz
+    #[arg(long, value_name = "SPLIT", default_value_t, allow_negative_numbers = true)]
+    split: SplitChoice,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -27,7 +28,10 @@ pub struct InspectArgs {
 
 /// Loads and counts.
 pub fn run(args: &InspectArgs) -> Result<()> {
-    let options = LoadOptions { split: args.split, purpose: Purpose::Predict, ..LoadOptions::default() };
-    let card = Card::of(&iglu_data::load(&args.data, &options)?);
+    let split_choice = args.split.clone();
+    let options = LoadOptions { split_choice, purpose: Purpose::Predict, ..LoadOptions::default() };
+    let data = iglu_data::load(&args.data, &options)?;
+    text::notes(&data.notes);
+    let card = Card::of(&data);
     if args.json { text::print_json(&card) } else { text::print(&card.to_string()) }
 }

@@ -7,6 +7,7 @@ use crate::text::{self, aligned};
 use crate::threads;
 use crate::train::load_options;
 use clap::value_parser;
+use iglu::config::SplitChoice;
 use iglu::model::Model;
 use iglu::observe::Stopwatch;
 use iglu::{Dataset, Error, Result};
@@ -44,9 +45,9 @@ pub struct PredictArgs {
     /// The N most likely classes with their probabilities (.csv only)
     #[arg(long, value_name = "N", conflicts_with = "proba", value_parser = value_parser!(u32).range(1..))]
     top_k: Option<u32>,
-    /// Which of several splits to score, from 0 [default: the one trained on]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    split: Option<usize>,
+    /// Split to score: a number, random:0.6,0.2,0.2, per-class:20,500,1000 or FILE.npz [default: as in training]
+    #[arg(long, value_name = "SPLIT", allow_negative_numbers = true)]
+    split: Option<SplitChoice>,
     /// Worker threads; 0: one per core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = value_parser!(u16).range(..=1024))]
     threads: u16,
@@ -85,7 +86,7 @@ pub fn run(args: &PredictArgs) -> Result<()> {
 
 fn predict(args: &PredictArgs, table: bool) -> Result<()> {
     let model = iglu_data::model::load(&model_path(&args.model)?)?;
-    let data = load_data(&args.data, args.split, &model)?;
+    let data = load_data(&args.data, args.split.as_ref(), &model)?;
     let watch = Stopwatch::new();
     let logits = model.predict(&data).map_err(|e| e.within(&format!("`{}`", args.data)))?;
     let seconds = watch.seconds();
@@ -127,12 +128,25 @@ pub fn model_path(given: &Path) -> Result<PathBuf> {
     }
 }
 
-/// The data as the model was trained on, or another of its splits; labels and splits may be missing.
-pub fn load_data(source: &str, split: Option<usize>, model: &Model) -> Result<Dataset> {
-    let mut options = load_options(&model.config().data);
-    options.split = split.unwrap_or(options.split);
+/// The data with the split to score: the one asked for, else that of training if the data allows it.
+pub fn load_data(source: &str, split: Option<&SplitChoice>, model: &Model) -> Result<Dataset> {
+    let trained = &model.config().data;
+    let mut options = load_options(trained);
     options.purpose = iglu_data::Purpose::Predict;
-    iglu_data::load(source, &options)
+    let drawn = !matches!(trained.split, SplitChoice::Auto | SplitChoice::Stored(_));
+    options.split_choice = match split {
+        Some(choice) => choice.clone(),
+        None if drawn => SplitChoice::Auto,
+        None => trained.split.clone(),
+    };
+    let mut data = iglu_data::load(source, &options)?;
+    if drawn
+        && split.is_none()
+        && let Err(e) = iglu_data::choose_split(&mut data, &trained.split, trained.split_seed)
+    {
+        text::note(&format!("note: the split of training does not fit this data: {e}"));
+    }
+    Ok(data)
 }
 
 fn show(args: &PredictArgs, output: &Output) -> Result<()> {

@@ -72,8 +72,8 @@ pub struct SettingsArgs {
     /// Epochs between evaluations
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     eval_every: Option<String>,
-    /// Which of several splits of a file, from 0
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// Split: a stored one by number, random:0.6,0.2,0.2, per-class:20,500,1000, FILE.npz or auto
+    #[arg(long, value_name = "SPLIT", allow_negative_numbers = true)]
     split: Option<String>,
     /// Score that chooses the best model
     #[arg(long, value_name = "NAME", help = metric_help())]

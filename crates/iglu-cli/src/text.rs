@@ -103,6 +103,11 @@ pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Writes what a reader noticed to stderr.
+pub fn notes(notes: &[String]) {
+    notes.iter().for_each(|text| note(&format!("note: {text}")));
+}
+
 /// `name  value` lines, the values aligned.
 pub fn aligned(lines: &[(&str, String)]) -> String {
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);

@@ -8,9 +8,9 @@ use crate::session::Session;
 use crate::settings::{self, SettingsArgs};
 use crate::{seeds, text, threads};
 use clap::value_parser;
-use iglu::Result;
 use iglu::config::{Config, DataConfig};
 use iglu::observe::Stopwatch;
+use iglu::{Dataset, Result};
 use iglu_data::{DEFAULT_SOURCE, LoadOptions};
 use std::path::PathBuf;
 
@@ -58,7 +58,12 @@ fn long_help() -> String {
 
 /// How the data is to be read, as the configuration has it.
 pub fn load_options(data: &DataConfig) -> LoadOptions {
-    LoadOptions { split: data.split, self_loops: data.self_loops, ..LoadOptions::default() }
+    LoadOptions {
+        split_choice: data.split.clone(),
+        split_seed: data.split_seed,
+        self_loops: data.self_loops,
+        ..LoadOptions::default()
+    }
 }
 
 /// Trains in a pool of its own.
@@ -75,6 +80,10 @@ fn train(args: &TrainArgs, config: &Config) -> Result<()> {
     progress.wait(&format!("reading {}", args.data));
     let data = iglu_data::load(&args.data, &load_options(&config.data))?;
     let load = watch.seconds();
+    if !args.quiet {
+        text::notes(&data.notes);
+    }
+    let config = &with_split(config, &data);
     let folder = given.map_or_else(|| RunFolder::fresh(&data.name, Moment::now()), Ok)?;
     folder.clear()?;
     let board = if args.tensorboard { Board::On } else { Board::Off };
@@ -88,4 +97,11 @@ fn train(args: &TrainArgs, config: &Config) -> Result<()> {
         Some(count) => seeds::run(&session, &seeds::list(config, count)?, &folder, &mut progress, load)?,
     };
     text::print(if args.json { &json } else { &people })
+}
+
+/// The configuration with the split that the data decided.
+fn with_split(config: &Config, data: &Dataset) -> Config {
+    let mut config = config.clone();
+    config.data.split = iglu_data::decided(&config.data.split, data);
+    config
 }

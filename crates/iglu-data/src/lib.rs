@@ -9,13 +9,16 @@ pub mod formats;
 pub mod model;
 mod nearest;
 pub mod output;
+mod splits;
 pub mod synth;
 
 pub use card::Card;
 pub use formats::npy::write_npy;
 pub use formats::plain::write_plain;
 pub use nearest::{edit_distance, nearest};
+pub use splits::{choose_split, decided};
 
+use iglu::config::SplitChoice;
 use iglu::{Dataset, Error, Result, SelfLoops};
 use std::path::Path;
 
@@ -28,10 +31,14 @@ pub const DEFAULT_SOURCE: &str = "synth:village";
 /// let options = iglu_data::LoadOptions { split: 3, ..Default::default() };
 /// assert_eq!(options.limits.max_decompressed, 8 << 30);
 /// ```
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
-    /// Which split to use where a file holds several, from 0.
+    /// Which stored split a reader is to give, from 0; a number in [`LoadOptions::split_choice`] wins.
     pub split: usize,
+    /// The split to use: the stored one, or another.
+    pub split_choice: SplitChoice,
+    /// Root of the random numbers of drawn splits.
+    pub split_seed: u64,
     /// What to do with edges from a node to itself.
     pub self_loops: SelfLoops,
     /// How much a file may ask for.
@@ -63,7 +70,8 @@ impl Default for Limits {
     }
 }
 
-/// Reads or makes the dataset named by `source`: `synth:NAME[@scale][#seed]`, or the path of a plain npz file.
+/// Reads or makes the dataset named by `source`: `synth:NAME[@scale][#seed]`, or the path of a file; then
+/// [`prepare`]s it.
 ///
 /// ```
 /// let village = iglu_data::load(iglu_data::DEFAULT_SOURCE, &Default::default())?;
@@ -71,10 +79,21 @@ impl Default for Limits {
 /// # Ok::<(), iglu::Error>(())
 /// ```
 pub fn load(source: &str, options: &LoadOptions) -> Result<Dataset> {
-    match source.strip_prefix("synth:") {
-        Some(recipe) => load_synth(recipe, options),
-        None => formats::read(Path::new(source), options),
+    let mut options = options.clone();
+    if let SplitChoice::Stored(number) = options.split_choice {
+        options.split = number;
     }
+    let data = match source.strip_prefix("synth:") {
+        Some(recipe) => load_synth(recipe, &options),
+        None => formats::read(Path::new(source), &options),
+    };
+    prepare(data?, &options).map_err(|e| e.within(&format!("`{source}`")))
+}
+
+/// Does to a dataset what does not depend on where it comes from: gives it the split chosen.
+pub fn prepare(mut data: Dataset, options: &LoadOptions) -> Result<Dataset> {
+    splits::apply(&mut data, options)?;
+    Ok(data)
 }
 
 fn load_synth(recipe: &str, options: &LoadOptions) -> Result<Dataset> {

@@ -3,6 +3,10 @@
 //! A value written `"auto"` is decided from the data when training starts (see [`Auto`]) and by rules stated at
 //! each field; the resolved configuration is what a run records.
 
+mod split;
+
+pub use split::SplitChoice;
+
 use crate::graph::SelfLoops;
 use crate::kernels::rowwise::Activation;
 use crate::layers::{Combine, Jump, NormKind, NormOrder};
@@ -539,8 +543,10 @@ pub enum Scaling {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DataConfig {
-    /// Which of several splits of a file.
-    pub split: usize,
+    /// Which nodes are trained on, chosen on and scored.
+    pub split: SplitChoice,
+    /// Root of the random numbers of drawn splits; apart from [`Config::seed`], so that seeds share a split.
+    pub split_seed: u64,
     /// Edges `(v, v)`.
     pub self_loops: SelfLoops,
     /// Scaling of features; auto: standard for dense, row for sparse ones.

@@ -76,6 +76,13 @@ pub struct Split {
     pub test: Vec<u32>,
 }
 
+impl Split {
+    /// No node in any part.
+    pub fn is_empty(&self) -> bool {
+        self.train.is_empty() && self.val.is_empty() && self.test.is_empty()
+    }
+}
+
 /// A list of names in one piece of memory: millions of node ids cost little more than their letters.
 ///
 /// ```
@@ -148,6 +155,8 @@ pub struct Dataset {
     pub labels: Labels,
     /// Which nodes are used for what.
     pub split: Split,
+    /// Every split that the data came with, in its order; empty: none.
+    pub splits: Vec<Split>,
     /// What the data calls its nodes; `None`: 0, 1, 2, ...
     pub node_names: Option<Names>,
     /// What the data calls its classes; `None`: 0, 1, 2, ...
@@ -166,6 +175,7 @@ impl Dataset {
             features,
             labels,
             split,
+            splits: Vec::new(),
             node_names: None,
             class_names: None,
             notes: Vec::new(),

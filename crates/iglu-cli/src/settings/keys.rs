@@ -27,6 +27,9 @@ const WORDS: &[(&str, Words)] = &[
     ("select.metric", words::<Metric>),
 ];
 
+/// Keys whose own message tells more than a list of what they take.
+const WORDY: &[&str] = &["data.split"];
+
 impl Keys {
     /// The keys of the default configuration.
     pub fn new() -> Result<Self> {
@@ -123,8 +126,11 @@ fn accept(key: &str, value: Value) -> std::result::Result<(), String> {
     Config::deserialize(Value::Table(table)).map(|_| ()).map_err(|e| e.message().to_string())
 }
 
-/// What a key can have, found by trying; empty for lists, whose own message tells more.
+/// What a key can have, found by trying; empty for lists and [`WORDY`] keys, whose own message tells more.
 fn expected(key: &str) -> String {
+    if WORDY.contains(&key) {
+        return String::new();
+    }
     let takes = |value: Value| accept(key, value).is_ok();
     let kinds = [
         (takes(0.5.into()), "a number"),

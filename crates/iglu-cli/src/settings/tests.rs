@@ -102,6 +102,8 @@ fn wrong_values_name_key_value_and_what_is_possible() {
         ("start=cold", "expected `random`, `mlp`, `auto`"),
         ("layer=3", "network.layer: 3; expected text"),
         ("each=[{k=1, hiden=3}]", "unknown field `hiden`"),
+        ("split=per-class:20", "data.split: \"per-class:20\": `20` has 1 of 3 whole numbers"),
+        ("split=-1", "data.split: -1: `-1` is no split; write auto, stored, a number, random:"),
         ("skips=0->2", "network.skips: \"0->2\": invalid type: string"),
     ] {
         check(set(&[entry]), &[expect]);

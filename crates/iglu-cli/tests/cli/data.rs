@@ -103,3 +103,60 @@ fn splits_that_are_not_there_are_refused() {
         scratch.iglu(&format!("{command} --split 3")).check(64, &["split 3", "fix: "]);
     }
 }
+
+/// A graph file without its split.
+fn write_bare(scratch: &Scratch, from: &str, to: &str) {
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(scratch.read(from))).unwrap();
+    let mut bare = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for name in ["edges.npy", "x.npy", "y.npy"] {
+        bare.raw_copy_file(archive.by_name(name).unwrap()).unwrap();
+    }
+    scratch.file(to, &bare.finish().unwrap().into_inner());
+}
+
+#[test]
+fn a_drawn_split_is_told_recorded_and_used_again_for_prediction() {
+    let scratch = Scratch::new("drawn");
+    scratch.iglu("synth village --out g.npz").check(0, &[]);
+    write_bare(&scratch, "g.npz", "bare.npz");
+    let note = "note: no split is stored: training on random:0.6,0.2,0.2";
+    scratch.iglu("train bare.npz --hidden 8 --epochs 1 --out a").check(0, &[note]);
+    let quiet = scratch.iglu("train bare.npz --hidden 8 --epochs 1 --out b --quiet").check(0, &[]);
+    assert_eq!(quiet.stderr, "");
+    assert!(scratch.read("a/model.safetensors") == scratch.read("b/model.safetensors"), "models differ");
+    let config = String::from_utf8(scratch.read("a/config.toml")).unwrap();
+    assert!(config.contains("split = \"random:0.6,0.2,0.2\""), "{config}");
+    let summary: serde_json::Value = serde_json::from_slice(&scratch.read("a/summary.json")).unwrap();
+    let found = scratch.json("predict a bare.npz --out s.npy --json");
+    assert_eq!((&found["val"], &found["test"]), (&summary["val"], &summary["test"]));
+    let other = scratch.json("predict a bare.npz --split per-class:1,10,10 --out s.npy --json");
+    assert_ne!(other["val"], found["val"]);
+}
+
+#[test]
+fn every_form_of_a_split_is_taken_by_every_command() {
+    let scratch = Scratch::new("forms");
+    scratch.iglu("synth village --out g.npz").check(0, &[]);
+    scratch.iglu("train --quiet --hidden 8 --epochs 1 --out run").check(0, &[]);
+    for (split, sizes) in [
+        ("stored", [1200, 400, 400]),
+        ("random:0.5,0.1,0.1", [1000, 200, 200]),
+        ("per-class:10,100,50", [80, 100, 50]),
+        ("g.npz", [1200, 400, 400]),
+    ] {
+        let card = scratch.json(&format!("inspect --split {split} --json"));
+        assert_eq!(
+            [&card["train"], &card["val"], &card["test"]],
+            sizes.map(serde_json::Value::from).each_ref()
+        );
+        let flags = "--hidden 8 --epochs 1 --quiet --json --out again";
+        let summary = scratch.json(&format!("train --split {split} {flags}"));
+        assert_eq!(summary["data"], card, "{split}");
+        scratch.iglu(&format!("predict run synth:village --split {split} --out s.npy")).check(0, &[]);
+    }
+    for command in ["train", "inspect", "predict run synth:village --out s.npy"] {
+        let ended = scratch.iglu(&format!("{command} --split random:0.6,0.3,0.2"));
+        ended.check(64, &["--split", "add up to 1.1", "per-class:20,500,1000"]);
+        scratch.iglu(&format!("{command} --split nowhere.npz")).check(66, &["`nowhere.npz`", "fix: "]);
+    }
+}
