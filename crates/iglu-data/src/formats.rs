@@ -3,9 +3,13 @@
 //! The format is found by content, never by the file's name. What is not recognised is named if it is something
 //! well known, with the way out.
 
+pub mod gz;
+pub mod json;
+pub mod lines;
 pub mod npy;
 pub mod npz;
 pub mod plain;
+pub mod scipy_npz;
 
 use crate::{Limits, LoadOptions, quoted};
 use iglu::{Dataset, Error, Result};

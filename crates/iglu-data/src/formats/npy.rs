@@ -113,9 +113,17 @@ impl Array {
     /// Takes the bytes of a whole .npy file.
     pub fn parse(bytes: Vec<u8>) -> Result<Self> {
         let header = header::parse(&bytes)?;
-        check_length(&header, bytes.len() - header.body)?;
-        let header::Header { dtype, fortran, shape, body } = header;
+        let dtype = header.dtype()?;
+        check_length(dtype, &header.shape, bytes.len() - header.body)?;
+        let header::Header { fortran, shape, body, .. } = header;
         Ok(Self { dtype, shape, fortran, bytes, start: body })
+    }
+
+    /// Takes values that stand elsewhere: `descr` is their type in NumPy's short form, such as `<f4`.
+    pub fn from_parts(descr: &[u8], shape: Vec<usize>, fortran: bool, bytes: Vec<u8>) -> Result<Self> {
+        let dtype = Dtype::parse(descr)?;
+        check_length(dtype, &shape, bytes.len())?;
+        Ok(Self { dtype, shape, fortran, bytes, start: 0 })
     }
 
     /// Element type.
@@ -148,16 +156,15 @@ impl Array {
     }
 }
 
-fn check_length(header: &header::Header, present: usize) -> Result<()> {
-    let declared = format!("header declares {} {}", tuple(&header.shape), header.dtype);
+fn check_length(dtype: Dtype, shape: &[usize], present: usize) -> Result<()> {
+    let declared = format!("header declares {} {dtype}", tuple(shape));
     // Zeros do not excuse the other dimensions: they are multiplied first, so that no count overflows later.
-    let others =
-        header.shape.iter().filter(|&&n| n != 0).try_fold(header.dtype.size, |p, &n| p.checked_mul(n));
+    let others = shape.iter().filter(|&&n| n != 0).try_fold(dtype.size, |p, &n| p.checked_mul(n));
     let Some(others) = others else {
         let found = format!("{declared}, more bytes than 64 bits can count");
         return Err(Error::data("", found, "the file is damaged; save or fetch it again"));
     };
-    let expected = if header.shape.contains(&0) { 0 } else { others };
+    let expected = if shape.contains(&0) { 0 } else { others };
     let found = format!("{declared} = {expected} bytes, the file has {present}");
     match present {
         _ if present < expected => Err(Error::data("", found, "the download was cut short; fetch it again")),
@@ -175,6 +182,26 @@ fn tuple(shape: &[usize]) -> String {
         [one] => format!("({one},)"),
         many => format!("({})", many.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
     }
+}
+
+/// The one word that an .npy file of a text type holds, such as the format of a saved sparse matrix.
+pub(super) fn word(bytes: &[u8]) -> Result<String> {
+    let header = header::parse(bytes)?;
+    let body = &bytes[header.body..];
+    let letters: Option<Vec<u8>> = match header.descr {
+        [b'|', b'S', ..] => Some(body.to_vec()),
+        [b'<', b'U', ..] => {
+            body.as_chunks().0.iter().map(|&c| u32::from_le_bytes(c).try_into().ok()).collect()
+        }
+        _ => None,
+    };
+    let word = letters.filter(|_| header.shape.iter().all(|&n| n == 1)).map(String::from_utf8);
+    if let Some(Ok(word)) = word {
+        return Ok(word.trim_end_matches('\0').to_string());
+    }
+    let descr = String::from_utf8_lossy(header.descr);
+    let found = format!("{} of type '{descr}'; expected one word", tuple(&header.shape));
+    Err(Error::data("", found, "the file is damaged; save or fetch it again"))
 }
 
 /// Reads an .npy file.

@@ -3,7 +3,7 @@
 //! Guards: total decompressed bytes, sizes that lie, duplicate names, encryption, unknown compression, checksums.
 //! Nothing is ever extracted to disk, so member names cannot lead anywhere.
 
-use super::npy::Array;
+use super::npy::{self, Array};
 use crate::{Limits, nearest, quoted};
 use iglu::{Error, Result};
 use std::collections::BTreeSet;
@@ -55,6 +55,14 @@ impl<R: Read + Seek> Npz<R> {
             return Err(self.missing(key, remedy));
         };
         self.read(index).and_then(Array::parse).map_err(|e| e.within(key))
+    }
+
+    /// Reads the array called `key`, which holds one word.
+    pub fn word(&mut self, key: &str, remedy: &str) -> Result<String> {
+        let Some(index) = self.archive.index_for_name(&member(key)) else {
+            return Err(self.missing(key, remedy));
+        };
+        self.read(index).and_then(|bytes| npy::word(&bytes)).map_err(|e| e.within(key))
     }
 
     /// The error for a missing array, listing what is there.

@@ -14,7 +14,7 @@
 //! Numbers may have any width. Other keys are ignored.
 
 mod edges;
-mod features;
+pub(super) mod features;
 mod labels;
 mod split;
 mod write;
@@ -62,7 +62,7 @@ pub fn parse<R: Read + Seek>(npz: &mut Npz<R>, options: &LoadOptions) -> Result<
 }
 
 /// The length of a vector, or an error that names it.
-fn vector(key: &str, array: &Array) -> Result<usize> {
+pub(super) fn vector(key: &str, array: &Array) -> Result<usize> {
     match array.shape() {
         [length] => Ok(*length),
         _ => Err(Error::data(key, format!("{}; expected one dimension", array.describe()), "use .ravel()")),
@@ -70,6 +70,6 @@ fn vector(key: &str, array: &Array) -> Result<usize> {
 }
 
 /// The error for an array of the wrong length.
-fn wrong_length(key: &str, found: &Array, expected: usize, of_what: &str, fix: &str) -> Error {
+pub(super) fn wrong_length(key: &str, found: &Array, expected: usize, of_what: &str, fix: &str) -> Error {
     Error::data(key, format!("{}; expected {expected} {of_what}", found.describe()), fix)
 }

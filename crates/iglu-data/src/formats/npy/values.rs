@@ -66,6 +66,13 @@ impl Array {
         }
     }
 
+    /// The same values from the last to the first.
+    pub(in super::super) fn reversed(&self) -> Self {
+        let size = self.dtype.size;
+        let bytes = self.body().chunks_exact(size).rev().flatten().copied().collect();
+        Self { dtype: self.dtype, shape: self.shape.clone(), fortran: self.fortran, bytes, start: 0 }
+    }
+
     /// Every element of `N` bytes through `of`, then in row-major order.
     fn map<const N: usize, T: Copy + Default>(
         &self,
