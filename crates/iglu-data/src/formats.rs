@@ -3,13 +3,19 @@
 //! The format is found by content, never by the file's name. What is not recognised is named if it is something
 //! well known, with the way out.
 
+mod adjacency;
+pub mod facebook100;
 pub mod gz;
 pub mod json;
 pub mod lines;
+pub mod mat;
 pub mod npy;
 pub mod npz;
 pub mod plain;
 pub mod scipy_npz;
+pub mod shchur;
+mod structure;
+pub mod yandex;
 
 use crate::{Limits, LoadOptions, quoted};
 use iglu::{Dataset, Error, Result};
@@ -28,7 +34,12 @@ pub struct Format {
 }
 
 /// All formats, tried from the top: what asks for more comes first.
-pub const FORMATS: &[Format] = &[Format { name: "plain npz", detect: plain::detect, read: plain::read }];
+pub const FORMATS: &[Format] = &[
+    Format { name: "Shchur npz", detect: shchur::detect, read: shchur::read },
+    Format { name: "heterophilous npz", detect: yandex::detect, read: yandex::read },
+    Format { name: "plain npz", detect: plain::detect, read: plain::read },
+    Format { name: "Facebook100 mat", detect: facebook100::detect, read: facebook100::read },
+];
 
 /// What is seen of a path before anybody reads it.
 pub struct Place {

@@ -1,12 +1,14 @@
 //! NumPy's .npy arrays: reads numbers and truth values of any width, byte order and memory order; writes f32.
 //!
-//! Refuses pickled objects, structured, complex and text types, and any file whose length disagrees with its
+//! Words are read apart, see `text.rs`. Refuses pickled objects, structured and complex types, and any file whose length disagrees with its
 //! header. The bytes come first and the header is checked against them, so nothing is allocated on its word.
 
 mod header;
+mod text;
 mod values;
 
 pub(crate) use header::MAGIC;
+pub(super) use text::{word, words};
 pub use values::Refused;
 
 use crate::{output, quoted};
@@ -114,7 +116,7 @@ impl Array {
     pub fn parse(bytes: Vec<u8>) -> Result<Self> {
         let header = header::parse(&bytes)?;
         let dtype = header.dtype()?;
-        check_length(dtype, &header.shape, bytes.len() - header.body)?;
+        check_length(&dtype, dtype.size, &header.shape, bytes.len() - header.body)?;
         let header::Header { fortran, shape, body, .. } = header;
         Ok(Self { dtype, shape, fortran, bytes, start: body })
     }
@@ -122,7 +124,7 @@ impl Array {
     /// Takes values that stand elsewhere: `descr` is their type in NumPy's short form, such as `<f4`.
     pub fn from_parts(descr: &[u8], shape: Vec<usize>, fortran: bool, bytes: Vec<u8>) -> Result<Self> {
         let dtype = Dtype::parse(descr)?;
-        check_length(dtype, &shape, bytes.len())?;
+        check_length(&dtype, dtype.size, &shape, bytes.len())?;
         Ok(Self { dtype, shape, fortran, bytes, start: 0 })
     }
 
@@ -156,10 +158,11 @@ impl Array {
     }
 }
 
-fn check_length(dtype: Dtype, shape: &[usize], present: usize) -> Result<()> {
-    let declared = format!("header declares {} {dtype}", tuple(shape));
+/// Checks that elements called `kind`, of `size` bytes each, fill exactly the bytes present.
+fn check_length(kind: &dyn fmt::Display, size: usize, shape: &[usize], present: usize) -> Result<()> {
+    let declared = format!("header declares {} {kind}", tuple(shape));
     // Zeros do not excuse the other dimensions: they are multiplied first, so that no count overflows later.
-    let others = shape.iter().filter(|&&n| n != 0).try_fold(dtype.size, |p, &n| p.checked_mul(n));
+    let others = shape.iter().filter(|&&n| n != 0).try_fold(size, |p, &n| p.checked_mul(n));
     let Some(others) = others else {
         let found = format!("{declared}, more bytes than 64 bits can count");
         return Err(Error::data("", found, "the file is damaged; save or fetch it again"));
@@ -182,26 +185,6 @@ fn tuple(shape: &[usize]) -> String {
         [one] => format!("({one},)"),
         many => format!("({})", many.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
     }
-}
-
-/// The one word that an .npy file of a text type holds, such as the format of a saved sparse matrix.
-pub(super) fn word(bytes: &[u8]) -> Result<String> {
-    let header = header::parse(bytes)?;
-    let body = &bytes[header.body..];
-    let letters: Option<Vec<u8>> = match header.descr {
-        [b'|', b'S', ..] => Some(body.to_vec()),
-        [b'<', b'U', ..] => {
-            body.as_chunks().0.iter().map(|&c| u32::from_le_bytes(c).try_into().ok()).collect()
-        }
-        _ => None,
-    };
-    let word = letters.filter(|_| header.shape.iter().all(|&n| n == 1)).map(String::from_utf8);
-    if let Some(Ok(word)) = word {
-        return Ok(word.trim_end_matches('\0').to_string());
-    }
-    let descr = String::from_utf8_lossy(header.descr);
-    let found = format!("{} of type '{descr}'; expected one word", tuple(&header.shape));
-    Err(Error::data("", found, "the file is damaged; save or fetch it again"))
 }
 
 /// Reads an .npy file.

@@ -13,18 +13,18 @@
 //!
 //! Numbers may have any width. Other keys are ignored.
 
-mod edges;
+pub(super) mod edges;
 pub(super) mod features;
-mod labels;
-mod split;
+pub(super) mod labels;
+pub(super) mod split;
 mod write;
 
 pub use write::write_plain;
 
 use super::Place;
 use super::npy::Array;
-use super::npz::Npz;
-use crate::{LoadOptions, Purpose, quoted};
+use super::npz::{self, Npz};
+use crate::{LoadOptions, Purpose};
 use iglu::{Dataset, Error, Result};
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -36,10 +36,7 @@ pub(super) fn detect(place: &Place) -> bool {
 
 /// Reads the file at `path`; errors name it.
 pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
-    let mut npz = Npz::open(path, options.limits)?;
-    let mut data = parse(&mut npz, options).map_err(|e| e.within(&quoted(path)))?;
-    data.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(data)
+    npz::dataset(path, options, parse)
 }
 
 /// Reads the arrays of an open file; the name stays empty.
@@ -47,7 +44,7 @@ pub fn parse<R: Read + Seek>(npz: &mut Npz<R>, options: &LoadOptions) -> Result<
     let features = features::read(npz)?;
     let n = features.rows();
     let graph = edges::read(npz, n, options.self_loops)?;
-    let labels = labels::read(npz, n, options.purpose)?;
+    let labels = labels::read(npz, "y", n, options.purpose)?;
     let split = split::read(npz, n, options)?;
     if options.purpose == Purpose::Train && split.train.is_empty() {
         return Err(Error::data(

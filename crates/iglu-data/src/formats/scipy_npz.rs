@@ -26,6 +26,10 @@ pub struct Keys<'a> {
     pub data: &'a str,
     /// What rows and columns are, for messages.
     pub words: [&'a str; 2],
+    /// What an index is: a column, or a row where columns are compressed.
+    pub index: &'a str,
+    /// The way out where the arrays disagree; `None`: to save the parts of a SciPy matrix.
+    pub fix: Option<&'a str>,
 }
 
 impl Keys<'static> {
@@ -37,6 +41,8 @@ impl Keys<'static> {
         indices: "indices",
         data: "data",
         words: ["row", "column"],
+        index: "column",
+        fix: None,
     };
 }
 
@@ -125,7 +131,10 @@ impl Csr {
 
     /// Checks the arrays against each other.
     pub fn check(parts: &Parts, keys: &Keys<'_>) -> Result<Self> {
-        let save = |part: &str| format!("save {}.{part} of a scipy.sparse.csr_matrix", keys.matrix);
+        let save = |part: &str| {
+            let save = || format!("save {}.{part} of a scipy.sparse.csr_matrix", keys.matrix);
+            keys.fix.map_or_else(save, str::to_string)
+        };
         let (rows, cols) = dimensions(&parts.shape, keys.shape, keys.matrix)?;
         let offsets = offsets(&parts.indptr, rows, keys, &save("indptr"))?;
         let nnz = offsets.last().map_or(0, |&o| o as usize);
@@ -133,12 +142,17 @@ impl Csr {
             let what = format!("indices, as `{}` ends there", keys.indptr);
             return Err(wrong_length(keys.indices, &parts.indices, nnz, &what, &save("indices")));
         }
-        let axis =
-            Axis { key: keys.indices, what: "column", below: cols, shape: keys.shape, fix: save("indices") };
+        let axis = Axis {
+            key: keys.indices,
+            what: keys.index,
+            below: cols,
+            shape: keys.shape,
+            fix: save("indices"),
+        };
         let indices = indices(&parts.indices, nnz, &axis)?;
         if vector(keys.data, &parts.data)? != nnz {
-            let fix = format!("`{}` and `{}` go together", keys.data, keys.indices);
-            return Err(wrong_length(keys.data, &parts.data, nnz, "values", &fix));
+            let what = format!("values, one per entry of `{}`", keys.indices);
+            return Err(wrong_length(keys.data, &parts.data, nnz, &what, &save("data")));
         }
         let values = parts.data.floats();
         let row = |i: usize| offsets.partition_point(|&o| o <= i as u64) - 1;
@@ -162,7 +176,9 @@ impl Csr {
         SparseMat::from_parts(self.cols, self.offsets, self.indices, self.values)
     }
 
-    fn transposed(&self) -> Self {
+    /// Rows for columns.
+    #[must_use]
+    pub fn transposed(&self) -> Self {
         let row_of: Vec<u32> = (0..self.rows()).flat_map(|r| self.span(r).map(move |_| r as u32)).collect();
         gathered(self.cols, self.rows(), &self.indices, |at| (row_of[at], self.values[at]))
     }

@@ -1,21 +1,29 @@
 //! `x`, dense or as CSR parts: one row of features per node.
 
-use super::super::npy::Array;
-use super::super::npz::Npz;
-use super::super::scipy_npz::{Csr, Keys, refuse_not_finite};
-use iglu::{Error, Features, Mat, Result, SparseMat};
+use crate::formats::npy::Array;
+use crate::formats::npz::Npz;
+use crate::formats::scipy_npz::{Csr, Keys, refuse_not_finite};
+use iglu::{Error, Features, Mat, Result};
 use std::io::{Read, Seek};
 
-const NO_FEATURES: &str = "save node features as a number array [N, F] under `x`; where there are none, one-hot ids or degrees serve";
+const X: Keys<'static> = Keys {
+    matrix: "x",
+    shape: "x_shape",
+    indptr: "x_indptr",
+    indices: "x_indices",
+    data: "x_data",
+    words: ["node", "feature"],
+    ..Keys::SCIPY
+};
 
-/// The features; their rows set the number of nodes.
+/// The features under `x`; their rows set the number of nodes.
 pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Features> {
-    let sparse = !npz.has("x") && npz.has("x_data");
-    if sparse { read_sparse(npz).map(Features::Sparse) } else { read_dense(npz).map(Features::Dense) }
-}
-
-fn read_dense<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Mat> {
-    dense("x", &npz.array("x", NO_FEATURES)?)
+    if !npz.has("x") && npz.has("x_data") {
+        let remedy = "save all of `x_data`, `x_indices`, `x_indptr` and `x_shape`, or a dense `x`";
+        return Ok(Features::Sparse(Csr::from_npz(npz, &X, remedy)?.into_features()));
+    }
+    let remedy = "save node features as a number array [N, F] under `x`; where there are none, one-hot ids or degrees serve";
+    dense("x", &npz.array("x", remedy)?).map(Features::Dense)
 }
 
 /// An array with one row of features per node.
@@ -32,17 +40,4 @@ pub(in crate::formats) fn dense(key: &str, array: &Array) -> Result<Mat> {
     refuse_not_finite(array, &values, ["node", "feature"], |i| (i / cols, i % cols))
         .map_err(|e| e.within(key))?;
     Ok(Mat::from_vec(rows, cols, values))
-}
-
-fn read_sparse<R: Read + Seek>(npz: &mut Npz<R>) -> Result<SparseMat> {
-    let remedy = "save all of `x_data`, `x_indices`, `x_indptr` and `x_shape`, or a dense `x`";
-    let keys = Keys {
-        matrix: "x",
-        shape: "x_shape",
-        indptr: "x_indptr",
-        indices: "x_indices",
-        data: "x_data",
-        words: ["node", "feature"],
-    };
-    Ok(Csr::from_npz(npz, &keys, remedy)?.into_features())
 }

@@ -1,45 +1,52 @@
 //! `y`: a class per node, or a 0/1 matrix of labels.
 
-use super::super::npy::{Array, Refused};
-use super::super::npz::Npz;
 use crate::Purpose;
+use crate::formats::npy::{Array, Refused};
+use crate::formats::npz::Npz;
 use iglu::{Error, Labels, Result};
 use std::io::{Read, Seek};
 
 /// Class ids up to this are taken even if there are fewer nodes; beyond, they are no class numbers.
 const PLAUSIBLE_CLASSES: usize = 1 << 16;
 
-/// The labels of `n` nodes.
-pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>, n: usize, purpose: Purpose) -> Result<Labels> {
-    if purpose == Purpose::Predict && !npz.has("y") {
+/// The labels of `n` nodes under `key`.
+pub(in crate::formats) fn read<R: Read + Seek>(
+    npz: &mut Npz<R>,
+    key: &str,
+    n: usize,
+    purpose: Purpose,
+) -> Result<Labels> {
+    if purpose == Purpose::Predict && !npz.has(key) {
         return Ok(Labels::Classes { ids: vec![-1; n], classes: 0 });
     }
-    let array =
-        npz.array("y", "save the labels under `y`: integers [N], -1 for unknown, or a 0/1 matrix [N, C]")?;
-    match *array.shape() {
+    let remedy =
+        format!("save the labels under `{key}`: integers [N], -1 for unknown, or a 0/1 matrix [N, C]");
+    let array = npz.array(key, &remedy)?;
+    let labels = match *array.shape() {
         [rows] if rows == n => classes(&array),
         [rows, cols] if rows == n && cols > 0 => multi(&array, cols),
         _ => {
-            let found = format!("{}; expected {n} rows, one per row of `x`", array.describe());
-            Err(Error::data("y", found, "give every node one row; -1 where its label is unknown"))
+            let found = format!("{}; expected {n} rows, one per node", array.describe());
+            Err(Error::data("", found, "give every node one row; -1 where its label is unknown"))
         }
-    }
+    };
+    labels.map_err(|e| e.within(key))
 }
 
 fn classes(array: &Array) -> Result<Labels> {
     let ids = array.ints::<i32>().map_err(|bad| {
         let found = format!("class {}; expected whole numbers from 0, or -1 for unknown", bad.value);
-        Error::data(format!("y: row {}", bad.index), found, "number the classes 0, 1, 2, ...")
+        Error::data(format!("row {}", bad.index), found, "number the classes 0, 1, 2, ...")
     })?;
     if let Some(row) = ids.iter().position(|&id| id < -1) {
         let found = format!("class {}; expected 0 or more, or -1 for unknown", ids[row]);
-        return Err(Error::data(format!("y: row {row}"), found, "number the classes 0, 1, 2, ..."));
+        return Err(Error::data(format!("row {row}"), found, "number the classes 0, 1, 2, ..."));
     }
     let classes = ids.iter().max().map_or(0, |&top| (top + 1) as usize);
     if classes > PLAUSIBLE_CLASSES.max(ids.len()) {
         let found = format!("class {} among {} nodes", classes - 1, ids.len());
         return Err(Error::data(
-            "y",
+            "",
             found,
             "number the classes without gaps: np.unique(y, return_inverse=True)[1]",
         ));
@@ -63,7 +70,7 @@ fn label(v: f64) -> Option<i8> {
 }
 
 fn bad_label(Refused { index, value }: &Refused, classes: usize) -> Error {
-    let place = format!("y: row {}, column {}", index / classes, index % classes);
+    let place = format!("row {}, column {}", index / classes, index % classes);
     let found = format!("{value}; expected 0 or 1, or -1 or NaN for unknown");
     let ids = "a single column of class ids is saved as y[:, 0]";
     Error::data(place, found, if classes == 1 { ids } else { "save one 0/1 column per label" })

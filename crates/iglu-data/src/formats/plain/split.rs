@@ -1,8 +1,8 @@
 //! `train`, `val`, `test`, as node ids or masks, or one row of `train_masks`, `val_masks`, `test_masks`.
 
-use super::super::npy::{Array, Kind};
-use super::super::npz::Npz;
 use super::{vector, wrong_length};
+use crate::formats::npy::{Array, Kind};
+use crate::formats::npz::Npz;
 use crate::{LoadOptions, Purpose};
 use iglu::{Error, Result, Split};
 use std::io::{Read, Seek};
@@ -11,8 +11,7 @@ use std::io::{Read, Seek};
 pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>, n: usize, options: &LoadOptions) -> Result<Split> {
     let number = options.split;
     if npz.has("train_masks") && (number > 0 || !npz.has("train")) {
-        let mut of = |key: &str| mask_row(npz, key, n, number);
-        return Ok(Split { train: of("train_masks")?, val: of("val_masks")?, test: of("test_masks")? });
+        return masks(npz, n, number);
     }
     if number > 0 && npz.has("train") {
         return Err(out_of_range("train", number, 1));
@@ -24,7 +23,14 @@ pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>, n: usize, options: &LoadOpt
     Ok(Split { train: of("train")?, val: of("val")?, test: of("test")? })
 }
 
-fn out_of_range(key: &str, number: usize, splits: usize) -> Error {
+/// Split `number` of `train_masks`, `val_masks` and `test_masks`.
+pub(in crate::formats) fn masks<R: Read + Seek>(npz: &mut Npz<R>, n: usize, number: usize) -> Result<Split> {
+    let mut of = |key: &str| mask_row(npz, key, n, number);
+    Ok(Split { train: of("train_masks")?, val: of("val_masks")?, test: of("test_masks")? })
+}
+
+/// The error for a split that is not there.
+pub(in crate::formats) fn out_of_range(key: &str, number: usize, splits: usize) -> Error {
     let found =
         format!("split {number} was asked for, the file has {splits} (0..{})", splits.saturating_sub(1));
     Error::data(key, found, "choose one of these splits")
