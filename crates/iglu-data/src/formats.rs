@@ -5,16 +5,19 @@
 
 mod adjacency;
 pub mod facebook100;
+pub mod geom_gcn;
 pub mod gz;
 pub mod json;
 pub mod lines;
 pub mod mat;
+pub mod musae;
 pub mod npy;
 pub mod npz;
 pub mod plain;
 pub mod scipy_npz;
 pub mod shchur;
 mod structure;
+pub mod table;
 pub mod yandex;
 
 use crate::{Limits, LoadOptions, quoted};
@@ -38,6 +41,9 @@ pub const FORMATS: &[Format] = &[
     Format { name: "Shchur npz", detect: shchur::detect, read: shchur::read },
     Format { name: "heterophilous npz", detect: yandex::detect, read: yandex::read },
     Format { name: "plain npz", detect: plain::detect, read: plain::read },
+    Format { name: "MUSAE folder", detect: musae::detect, read: musae::read },
+    Format { name: "Geom-GCN folder", detect: geom_gcn::detect, read: geom_gcn::read },
+    Format { name: "tables (csv, tsv, Parquet)", detect: table::detect, read: table::read },
     Format { name: "Facebook100 mat", detect: facebook100::detect, read: facebook100::read },
 ];
 
@@ -88,6 +94,21 @@ impl Place {
     pub fn has_entry(&self, name: &str) -> bool {
         self.entries.iter().any(|e| e == name)
     }
+}
+
+/// A path as a folder: itself, or the one that holds the file.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        _ if path.is_dir() => path,
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// The last part of a path as text, of `.` too.
+fn name_of(path: &Path) -> String {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    whole.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Names in a folder, sorted.

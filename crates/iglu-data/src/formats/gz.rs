@@ -83,6 +83,18 @@ impl<R: BufRead> Read for Unpacked<R> {
     }
 }
 
+/// The first bytes of a file as they are unpacked, as far as the first packed bytes reach.
+pub fn peek(head: &[u8]) -> Vec<u8> {
+    const MOST: u64 = 4 << 10;
+    if head.first() != Some(&MAGIC) {
+        return head.to_vec();
+    }
+    let mut bytes = Vec::new();
+    // The head is a part of the file, so the data end too early.
+    let _ = GzDecoder::new(head).take(MOST).read_to_end(&mut bytes);
+    bytes
+}
+
 /// The error behind an I/O error of an [`Unpacked`] file.
 pub fn cause(e: io::Error) -> Error {
     match e.downcast::<Error>() {

@@ -189,12 +189,28 @@ pub struct Table<T> {
 
 /// The error for a field that is not what was `expected`; `column` counts from 0.
 pub fn refused(line: &Line<'_>, column: usize, field: &[u8], expected: &str) -> Error {
+    let (why, fix) = match why(field) {
+        ("", _) if line.number == 1 && field.iter().any(u8::is_ascii_alphabetic) => {
+            ("; looks like a header", "delete the header line")
+        }
+        other => other,
+    };
+    let place = format!("line {}, column {}", line.number, column + 1);
+    Error::data(place, format!("{}{why}; expected {expected}", shown(field)), fix)
+}
+
+/// A field as messages show it: quoted, and cut where it is long.
+pub fn shown(field: &[u8]) -> String {
     const MOST: usize = 40;
-    let value = field[..field.len().min(MOST)].escape_ascii();
     let more = if field.len() > MOST { "..." } else { "" };
+    format!("'{}{more}'", field[..field.len().min(MOST)].escape_ascii())
+}
+
+/// What is wrong with a field, if that can be seen, and the way out.
+pub fn why(field: &[u8]) -> (&'static str, &'static str) {
     let digits = field.trim_ascii();
     let digits = digits.strip_prefix(b"-").unwrap_or(digits);
-    let (why, fix) = match field {
+    match field {
         _ if field.contains(&0) => ("; a NUL byte: this is no text in UTF-8", "save the file as plain text"),
         _ if field.contains(&b'\r') => {
             ("; carriage returns without line feeds", "save the file with Unix line ends")
@@ -203,16 +219,12 @@ pub fn refused(line: &Line<'_>, column: usize, field: &[u8], expected: &str) -> 
         _ if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) => {
             (", which does not fit", "check the number")
         }
-        _ if line.number == 1 && field.iter().any(u8::is_ascii_alphabetic) => {
-            ("; looks like a header", "delete the header line")
-        }
         _ => ("", "mend the line, or fetch the file again"),
-    };
-    let place = format!("line {}, column {}", line.number, column + 1);
-    Error::data(place, format!("'{value}{more}'{why}; expected {expected}"), fix)
+    }
 }
 
-fn wrong_width(line: &Line<'_>, found: usize, expected: usize) -> Error {
+/// The error for a line with too many or too few fields.
+pub fn wrong_width(line: &Line<'_>, found: usize, expected: usize) -> Error {
     let columns = |n: usize| if n == 1 { "1 column".to_string() } else { format!("{n} columns") };
     let found = format!("{}; expected {}", columns(found), columns(expected));
     Error::data(format!("line {}", line.number), found, "every line has the same columns: mend it")
@@ -220,17 +232,22 @@ fn wrong_width(line: &Line<'_>, found: usize, expected: usize) -> Error {
 
 /// The whole number in a field. `3.0` is one, `3.7` is not.
 pub fn whole(field: &[u8]) -> Option<i64> {
-    const EXACT: f64 = (1_u64 << 53) as f64;
     let field = field.trim_ascii();
     let (negative, digits) = match field {
         [b'-', digits @ ..] => (true, digits),
         digits => (false, digits),
     };
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return decimal(field).filter(|v| v.fract() == 0.0 && v.abs() <= EXACT).map(|v| v as i64);
+        return decimal(field).and_then(exact);
     }
     let value = digits.iter().try_fold(0_i64, |v, &d| v.checked_mul(10)?.checked_add((d - b'0').into()))?;
     Some(if negative { -value } else { value })
+}
+
+/// The whole number that `v` is, if it is one that f64 holds exactly.
+pub fn exact(v: f64) -> Option<i64> {
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    (v.fract() == 0.0 && v.abs() <= EXACT).then_some(v as i64)
 }
 
 /// The decimal number in a field, correctly rounded; `nan` and `inf` are numbers here.

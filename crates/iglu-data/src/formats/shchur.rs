@@ -113,9 +113,7 @@ fn read_features<R: Read + Seek>(
         let array = npz.array(style.dense_features, "")?;
         return features::dense(style.dense_features, &array).map(Features::Dense);
     }
-    let (features, note) = structure::features(graph);
-    notes.push(note);
-    Ok(features)
+    Ok(structure::features(graph, notes))
 }
 
 fn read_names<R: Read + Seek>(npz: &mut Npz<R>, key: &str, notes: &mut Vec<String>) -> Result<Option<Names>> {

@@ -5,8 +5,8 @@ use iglu::{Features, Graph, SparseMat};
 /// Up to this many nodes, each gets a column of its own.
 const MOST_ONE_HOT: usize = 50_000;
 
-/// A constant, log(1 + degree), and up to 50,000 nodes one column per node; and the note that says so.
-pub(super) fn features(graph: &Graph) -> (Features, String) {
+/// A constant, log(1 + degree), and up to 50,000 nodes one column per node; a note says so.
+pub(super) fn features(graph: &Graph, notes: &mut Vec<String>) -> Features {
     let n = graph.nodes();
     let one_hot = n <= MOST_ONE_HOT;
     let mut offsets = vec![0];
@@ -22,6 +22,6 @@ pub(super) fn features(graph: &Graph) -> (Features, String) {
     }
     let cols = if one_hot { n + 2 } else { 2 };
     let ids = if one_hot { " and one column per node" } else { "" };
-    let note = format!("there are no features; made from the graph: a constant, log(1 + degree){ids}");
-    (Features::Sparse(SparseMat::from_parts(cols, offsets, indices, values)), note)
+    notes.push(format!("there are no features; made from the graph: a constant, log(1 + degree){ids}"));
+    Features::Sparse(SparseMat::from_parts(cols, offsets, indices, values))
 }

@@ -57,11 +57,7 @@ fn ids<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize) -> Result<Vec<u32>
     let array = npz.array(key, remedy)?;
     let length = vector(key, &array)?;
     if array.dtype().kind == Kind::Bool {
-        return if length == n {
-            Ok(set_places(&truths(key, &array)?))
-        } else {
-            Err(wrong_length(key, &array, n, "entries, one per node", "a mask has one entry per row of `x`"))
-        };
+        return mask(key, &array, n);
     }
     let ids = array.ints::<u32>().map_err(|bad| {
         let found = format!("node {}, but there are {n} nodes (0..{})", bad.value, n.saturating_sub(1));
@@ -72,6 +68,14 @@ fn ids<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize) -> Result<Vec<u32>
         return Err(Error::data(key, found, "save a mask with dtype bool"));
     }
     Ok(ids)
+}
+
+/// The nodes for which the mask called `key` is 1 or true.
+pub(in crate::formats) fn mask(key: &str, array: &Array, n: usize) -> Result<Vec<u32>> {
+    if vector(key, array)? != n {
+        return Err(wrong_length(key, array, n, "entries, one per node", "a mask has one entry per node"));
+    }
+    Ok(set_places(&truths(key, array)?))
 }
 
 fn truths(key: &str, array: &Array) -> Result<Vec<bool>> {
