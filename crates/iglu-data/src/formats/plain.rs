@@ -15,8 +15,8 @@
 
 mod edges;
 pub(super) mod features;
-mod labels;
-mod split;
+pub(super) mod labels;
+pub(super) mod split;
 mod write;
 
 pub use write::write_plain;

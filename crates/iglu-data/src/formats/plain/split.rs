@@ -24,7 +24,8 @@ pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>, n: usize, options: &LoadOpt
     Ok(Split { train: of("train")?, val: of("val")?, test: of("test")? })
 }
 
-fn out_of_range(key: &str, number: usize, splits: usize) -> Error {
+/// The error for a split that is not there.
+pub(in crate::formats) fn out_of_range(key: &str, number: usize, splits: usize) -> Error {
     let found =
         format!("split {number} was asked for, the file has {splits} (0..{})", splits.saturating_sub(1));
     Error::data(key, found, "choose one of these splits")
@@ -48,13 +49,17 @@ fn mask_row<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize, number: usize
 fn ids<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize) -> Result<Vec<u32>> {
     let remedy =
         "save node ids (integers) or a mask (bool [N]) under this name; an empty array if there are none";
-    let array = npz.array(key, remedy)?;
-    let length = vector(key, &array)?;
+    node_ids(key, &npz.array(key, remedy)?, n)
+}
+
+/// Nodes of one part, given as ids or as a mask over `n` nodes.
+pub(in crate::formats) fn node_ids(key: &str, array: &Array, n: usize) -> Result<Vec<u32>> {
+    let length = vector(key, array)?;
     if array.dtype().kind == Kind::Bool {
         return if length == n {
-            Ok(set_places(&truths(key, &array)?))
+            Ok(set_places(&truths(key, array)?))
         } else {
-            Err(wrong_length(key, &array, n, "entries, one per node", "a mask has one entry per row of `x`"))
+            Err(wrong_length(key, array, n, "entries, one per node", "a mask has one entry per row of `x`"))
         };
     }
     let ids = array.ints::<u32>().map_err(|bad| {
