@@ -11,8 +11,7 @@
 
 use super::mat::{self, MatFile};
 use super::npy::Array;
-use super::scipy_npz::Keys;
-use super::{Place, adjacency};
+use super::{Place, mirror};
 use crate::{LoadOptions, quoted};
 use iglu::{Dataset, Error, Features, Labels, Result, SparseMat, Split};
 use std::path::Path;
@@ -40,12 +39,11 @@ pub fn parse(file: &mut MatFile, options: &LoadOptions) -> Result<Dataset> {
     if let Some(name) = ["A", "local_info"].into_iter().find(|name| !file.has(name)) {
         return Err(file.missing(name, EXPECTED));
     }
-    let mut notes = Vec::new();
-    let keys = Keys { shape: "A", data: "A", ..Keys::SCIPY };
-    let graph = adjacency::graph(&file.sparse("A")?, &keys, options.self_loops, &mut notes)?;
+    let mirrored = mirror::from_matrix(&file.sparse("A")?, options.self_loops).map_err(|e| e.within("A"))?;
+    let note = mirrored.note("A");
     let (features, labels) = members(&file.dense("local_info")?).map_err(|e| e.within("local_info"))?;
-    let mut data = Dataset::new("", graph, features, labels, Split::default());
-    data.notes = notes;
+    let mut data = Dataset::new("", mirrored.graph, features, labels, Split::default());
+    data.notes.extend(note);
     data.validate()?;
     Ok(data)
 }

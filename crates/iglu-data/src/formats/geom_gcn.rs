@@ -16,9 +16,9 @@ use super::plain::split;
 use super::table::index::Index;
 use super::table::value::{At, Value};
 use super::table::words::Words;
-use super::{Place, folder_of, list, name_of};
+use super::{Place, file_name, folder_name, folder_of, list, mirror};
 use crate::{Limits, LoadOptions, quoted};
-use iglu::{Dataset, EdgeOptions, Error, Features, Graph, Labels, Mat, Names, Result, SparseMat, Split};
+use iglu::{Dataset, Error, Features, Labels, Mat, Names, Result, SparseMat, Split};
 use std::path::{Path, PathBuf};
 
 const EDGES: &str = "out1_graph_edges.txt";
@@ -30,9 +30,8 @@ const MOST_COLUMNS: usize = 1 << 24;
 
 /// A folder with the two files, or one of them.
 pub(super) fn detect(place: &Place) -> bool {
-    let name = place.path.file_name().unwrap_or_default();
-    (place.has_entry(EDGES) && place.has_entry(NODES))
-        || ([EDGES, NODES].iter().any(|file| name == *file) && place.path.is_file())
+    let named = [EDGES, NODES].contains(&file_name(&place.path).as_str());
+    (place.has_entry(EDGES) && place.has_entry(NODES)) || (named && !place.head.is_empty())
 }
 
 /// Reads the folder at `path`; errors name the file.
@@ -41,13 +40,14 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let limits = options.limits;
     let (nodes, class_names) = lines::in_file(&folder.join(NODES), limits, Nodes::read)?;
     let edges = lines::in_file(&folder.join(EDGES), limits, |lines| read_edges(lines, &nodes.index))?;
-    let edge_options = EdgeOptions { self_loops: options.self_loops, ..EdgeOptions::default() };
-    let graph = Graph::from_edges(nodes.index.len(), &edges, edge_options);
-    let graph = graph.map_err(|e| e.within(&quoted(&folder.join(EDGES))))?;
-    let split = read_split(folder, graph.nodes(), options.split, limits)?;
-    let mut data = Dataset::new(&name_of(folder), graph, nodes.features, nodes.labels, split);
+    let mirrored = mirror::from_entries(nodes.index.len(), &edges, options.self_loops);
+    let mirrored = mirrored.map_err(|e| e.within(&quoted(&folder.join(EDGES))))?;
+    let note = mirrored.note(EDGES);
+    let split = read_split(&folder, nodes.index.len(), options.split, limits)?;
+    let mut data = Dataset::new(&folder_name(&folder), mirrored.graph, nodes.features, nodes.labels, split);
     data.node_names = (!matches!(nodes.index, Index::Rows(_))).then(|| nodes.index.names());
     data.class_names = class_names;
+    data.notes.extend(note);
     data.validate().map_err(|e| e.within(&quoted(path)))?;
     Ok(data)
 }
@@ -214,7 +214,7 @@ fn read_split(folder: &Path, n: usize, number: usize, limits: Limits) -> Result<
 
 /// The split files of a folder with their numbers: those in it, else in `splits`, else in `../splits`.
 fn split_files(folder: &Path) -> Vec<(usize, PathBuf)> {
-    let prefix = format!("{}_split_", name_of(folder));
+    let prefix = format!("{}_split_", folder_name(folder));
     let number = |file: &String| {
         let stem = file.strip_suffix(".npz")?.strip_prefix(&prefix)?;
         stem.rsplit('_').next()?.parse().ok()

@@ -16,7 +16,7 @@ use super::table::index::{self, Index};
 use super::table::value::{Table, Value};
 use super::table::words::Words;
 use super::table::{self, edges};
-use super::{Place, folder_of, list, name_of};
+use super::{Place, folder_name, folder_of, list};
 use crate::{LoadOptions, quoted};
 use iglu::{Dataset, Error, Features, Labels, Names, Result, SparseMat, Split};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,8 @@ impl Files {
                 .or_else(|| existing(format!("{name}.json")))?,
             target: existing(format!("{name}_target.csv"))?,
         };
-        let own = path.is_dir() || [&files.edges, &files.features, &files.target].iter().any(|f| *f == path);
+        let all = [&files.edges, &files.features, &files.target];
+        let own = path.is_dir() || all.iter().any(|file| file.file_name() == path.file_name());
         own.then_some(files)
     }
 }
@@ -64,13 +65,13 @@ pub(super) fn detect(place: &Place) -> bool {
     }
     let ending = ["_edges.csv", "_target.csv", ".json"];
     let named = ending.iter().any(|ending| place.path.to_string_lossy().ends_with(ending));
-    named && list(folder_of(&place.path)).is_ok_and(|there| Files::find(&place.path, &there).is_some())
+    named && list(&folder_of(&place.path)).is_ok_and(|there| Files::find(&place.path, &there).is_some())
 }
 
 /// Reads the folder at `path`; errors name the file.
 pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let folder = folder_of(path);
-    let Some(files) = Files::find(path, &list(folder)?) else {
+    let Some(files) = Files::find(path, &list(&folder)?) else {
         let found = "the files NAME_edges.csv, NAME_features.json and NAME_target.csv are not all there";
         return Err(Error::data("", found, "put them into one folder").within(&quoted(path)));
     };
@@ -79,8 +80,8 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let lists: Entries<Vec<u32>> = json::read(&files.features, options.limits)?;
     let features = features(&lists, &nodes.index, &mut nodes.notes);
     let features = features.map_err(|e| e.within(&quoted(&files.features)))?;
-    let (graph, _) = edges.graphs(nodes.index.len(), options.self_loops)?;
-    let mut data = Dataset::new(&name_of(folder), graph, features, nodes.labels, Split::default());
+    let (graph, _) = edges.graphs(nodes.index.len(), options.self_loops, &mut nodes.notes)?;
+    let mut data = Dataset::new(&folder_name(&folder), graph, features, nodes.labels, Split::default());
     (data.node_names, data.class_names, data.notes) = (nodes.names, nodes.class_names, nodes.notes);
     data.validate().map_err(|e| e.within(&quoted(path)))?;
     Ok(data)

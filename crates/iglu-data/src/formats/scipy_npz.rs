@@ -87,7 +87,9 @@ pub fn from_scipy<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Csr> {
         "csc" => {
             let mut parts = Parts::of(npz, &Keys::SCIPY, remedy)?;
             parts.shape = parts.shape.reversed();
-            Ok(Csr::check(&parts, &Keys::SCIPY)?.transposed())
+            let columns = Csr::check(&parts, &Keys::SCIPY)?;
+            refuse_hollow(columns.cols, columns.indices.len())?;
+            Ok(columns.transposed())
         }
         "coo" => from_coordinates(npz, remedy),
         other => {
@@ -101,6 +103,7 @@ fn from_coordinates<R: Read + Seek>(npz: &mut Npz<R>, remedy: &str) -> Result<Cs
     let (rows, cols) = dimensions(&npz.array("shape", remedy)?, "shape", "matrix")?;
     let data = npz.array("data", remedy)?;
     let count = vector("data", &data)?;
+    refuse_hollow(rows, count)?;
     let mut axis = |key: &str, what: &str, below: usize| {
         let array = npz.array(key, remedy)?;
         indices(&array, count, &Axis { key, what, below, shape: "shape", fix: remedy.to_string() })
@@ -223,6 +226,17 @@ fn gathered(rows: usize, cols: usize, row_of: &[u32], entry: impl Fn(usize) -> (
         *slot += 1;
     }
     Csr { cols, offsets, indices, values }
+}
+
+/// Refuses a number of rows that nothing but the shape speaks for.
+fn refuse_hollow(rows: usize, entries: usize) -> Result<()> {
+    const ALWAYS: usize = 1 << 20;
+    const PER_ENTRY: usize = 64;
+    if rows <= entries.saturating_mul(PER_ENTRY).saturating_add(ALWAYS) {
+        return Ok(());
+    }
+    let found = format!("{rows} rows for {entries} entries");
+    Err(Error::data("shape", found, "if the matrix is meant to be that empty, save matrix.tocsr()"))
 }
 
 fn dimensions(array: &Array, key: &str, matrix: &str) -> Result<(usize, usize)> {

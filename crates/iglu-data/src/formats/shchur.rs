@@ -13,7 +13,7 @@
 use super::npz::{self, Npz};
 use super::plain::{features, labels};
 use super::scipy_npz::{Csr, Keys};
-use super::{Place, adjacency, structure};
+use super::{Place, mirror, structure};
 use crate::LoadOptions;
 use iglu::{Dataset, Error, Features, Graph, Labels, Names, Result, Split};
 use std::io::{Read, Seek};
@@ -86,7 +86,10 @@ pub fn parse<R: Read + Seek>(npz: &mut Npz<R>, options: &LoadOptions) -> Result<
     let style = STYLES.iter().find(|s| npz.has(s.graph.indices)).unwrap_or(&STYLES[0]);
     let mut notes = Vec::new();
     let matrix = Csr::from_npz(npz, &style.graph, ALL_PARTS)?;
-    let graph = adjacency::graph(&matrix, &style.graph, options.self_loops, &mut notes)?;
+    let name = style.graph.matrix;
+    let mirrored = mirror::from_matrix(&matrix, options.self_loops).map_err(|e| e.within(name))?;
+    notes.extend(mirrored.note(name));
+    let graph = mirrored.graph;
     let features = read_features(npz, style, &graph, &mut notes)?;
     let labels = labels::read(npz, "labels", graph.nodes(), options.purpose)?;
     let mut data = Dataset::new("", graph, features, labels, Split::default());

@@ -13,11 +13,14 @@ mod split;
 pub(super) mod value;
 pub(super) mod words;
 
-use super::{Place, folder_of, gz, list, name_of, open_file, structure, unreadable, unrecognised};
+use super::{
+    Place, file_name, folder_name, folder_of, gz, list, open_file, structure, unknown_labels, unreadable,
+    unrecognised,
+};
 use crate::{LoadOptions, Purpose, quoted};
 use csv::Csv;
 use edges::Edges;
-use iglu::{Dataset, Error, Features, Labels, Result, Split};
+use iglu::{Dataset, Error, Features, Result, Split};
 use index::Index;
 use nodes::Nodes;
 use std::io::Read;
@@ -118,16 +121,14 @@ fn together(mut edges: Edges, nodes: Nodes, splits: Option<Split>, options: &Loa
     let n = nodes.index.len();
     let mut notes = nodes.notes;
     notes.append(&mut edges.notes);
-    let (graph, relations) = edges.graphs(n, options.self_loops)?;
+    let (graph, relations) = edges.graphs(n, options.self_loops, &mut notes)?;
     let features = match nodes.features {
         Some(x) => Features::Dense(x),
         None => structure::features(&graph, &mut notes),
     };
     let (labels, class_names) = match nodes.labels {
         Some(labels) => labels,
-        None if options.purpose == Purpose::Predict => {
-            (Labels::Classes { ids: vec![-1; n], classes: 0 }, None)
-        }
+        None if options.purpose == Purpose::Predict => (unknown_labels(n), None),
         None => {
             let found = "the node table has no column `label`";
             return Err(Error::data("", found, "call the column of the classes `label`"));
@@ -154,24 +155,24 @@ fn in_folder(folder: &Path) -> Result<Files> {
     let Some(edges) = file("edges")? else {
         return Err(Error::data("", "no table of edges", "call it `edges.csv`").within(&quoted(folder)));
     };
-    Ok(Files { name: name_of(folder), edges, nodes: file("nodes")?, splits: file("splits")? })
+    Ok(Files { name: folder_name(folder), edges, nodes: file("nodes")?, splits: file("splits")? })
 }
 
 /// The files that belong to a table of edges.
 fn beside(edges: &Path) -> Result<Files> {
     let folder = folder_of(edges);
-    let there = list(folder)?;
-    let file = edges.file_name().unwrap_or_default().to_string_lossy();
+    let there = list(&folder)?;
+    let file = file_name(edges);
     let stem = ENDINGS.iter().find_map(|ending| file.strip_suffix(&format!(".{ending}"))).unwrap_or(&file);
     let name = match stem.replace("edges", "").trim_matches(['_', '-', '.']) {
-        "" => name_of(folder),
+        "" => folder_name(&folder),
         name => name.to_string(),
     };
     Ok(Files {
         name,
         edges: edges.to_path_buf(),
-        nodes: only(folder, &there, &stems(stem, "nodes"))?,
-        splits: only(folder, &there, &stems(stem, "splits"))?,
+        nodes: only(&folder, &there, &stems(stem, "nodes"))?,
+        splits: only(&folder, &there, &stems(stem, "splits"))?,
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::Purpose;
 use crate::formats::npy::{Array, Refused};
 use crate::formats::npz::Npz;
+use crate::formats::unknown_labels;
 use iglu::{Error, Labels, Result};
 use std::io::{Read, Seek};
 
@@ -17,36 +18,42 @@ pub(in crate::formats) fn read<R: Read + Seek>(
     purpose: Purpose,
 ) -> Result<Labels> {
     if purpose == Purpose::Predict && !npz.has(key) {
-        return Ok(Labels::Classes { ids: vec![-1; n], classes: 0 });
+        return Ok(unknown_labels(n));
     }
     let remedy =
         format!("save the labels under `{key}`: integers [N], -1 for unknown, or a 0/1 matrix [N, C]");
     let array = npz.array(key, &remedy)?;
-    let labels = match *array.shape() {
-        [rows] if rows == n => classes(&array),
-        [rows, cols] if rows == n && cols > 0 => multi(&array, cols),
+    match *array.shape() {
+        [rows] if rows == n => classes(key, &array),
+        [rows, classes] if rows == n && classes > 0 => {
+            Ok(Labels::Multi { values: zero_one(key, &array, classes)?, classes })
+        }
         _ => {
             let found = format!("{}; expected {n} rows, one per node", array.describe());
-            Err(Error::data("", found, "give every node one row; -1 where its label is unknown"))
+            Err(Error::data(key, found, "give every node one row; -1 where its label is unknown"))
         }
-    };
-    labels.map_err(|e| e.within(key))
+    }
 }
 
-fn classes(array: &Array) -> Result<Labels> {
+fn classes(key: &str, array: &Array) -> Result<Labels> {
     let ids = array.ints::<i32>().map_err(|bad| {
         let found = format!("class {}; expected whole numbers from 0, or -1 for unknown", bad.value);
-        Error::data(format!("row {}", bad.index), found, "number the classes 0, 1, 2, ...")
+        Error::data(format!("{key}: row {}", bad.index), found, "number the classes 0, 1, 2, ...")
     })?;
+    from_ids(key, ids)
+}
+
+/// One class per node, -1 where it is unknown.
+pub(in crate::formats) fn from_ids(key: &str, ids: Vec<i32>) -> Result<Labels> {
     if let Some(row) = ids.iter().position(|&id| id < -1) {
         let found = format!("class {}; expected 0 or more, or -1 for unknown", ids[row]);
-        return Err(Error::data(format!("row {row}"), found, "number the classes 0, 1, 2, ..."));
+        return Err(Error::data(format!("{key}: row {row}"), found, "number the classes 0, 1, 2, ..."));
     }
-    let classes = ids.iter().max().map_or(0, |&top| (top + 1) as usize);
+    let classes = ids.iter().max().map_or(0, |&top| (i64::from(top) + 1) as usize);
     if classes > PLAUSIBLE_CLASSES.max(ids.len()) {
         let found = format!("class {} among {} nodes", classes - 1, ids.len());
         return Err(Error::data(
-            "",
+            key,
             found,
             "number the classes without gaps: np.unique(y, return_inverse=True)[1]",
         ));
@@ -54,12 +61,13 @@ fn classes(array: &Array) -> Result<Labels> {
     Ok(Labels::Classes { ids, classes })
 }
 
-fn multi(array: &Array, classes: usize) -> Result<Labels> {
-    let values = array.numbers(label).map_err(|bad| bad_label(&bad, classes))?;
-    Ok(Labels::Multi { values, classes })
+/// A 0/1 matrix with `cols` columns; -1 where it has -1 or NaN.
+pub(in crate::formats) fn zero_one(key: &str, array: &Array, cols: usize) -> Result<Vec<i8>> {
+    array.numbers(label).map_err(|bad| bad_label(&bad, cols).within(key))
 }
 
-fn label(v: f64) -> Option<i8> {
+/// A label as 1 yes, 0 no, -1 unknown.
+pub(in crate::formats) fn label(v: f64) -> Option<i8> {
     match v {
         0.0 => Some(0),
         1.0 => Some(1),

@@ -54,10 +54,14 @@ fn mask_row<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize, number: usize
 fn ids<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize) -> Result<Vec<u32>> {
     let remedy =
         "save node ids (integers) or a mask (bool [N]) under this name; an empty array if there are none";
-    let array = npz.array(key, remedy)?;
-    let length = vector(key, &array)?;
+    node_ids(key, &npz.array(key, remedy)?, n)
+}
+
+/// Nodes of one part, given as ids or as a mask over `n` nodes.
+pub(in crate::formats) fn node_ids(key: &str, array: &Array, n: usize) -> Result<Vec<u32>> {
+    let length = vector(key, array)?;
     if array.dtype().kind == Kind::Bool {
-        return mask(key, &array, n);
+        return mask(key, array, n);
     }
     let ids = array.ints::<u32>().map_err(|bad| {
         let found = format!("node {}, but there are {n} nodes (0..{})", bad.value, n.saturating_sub(1));

@@ -5,6 +5,7 @@ use super::names;
 use super::value::{At, Table, Value};
 use super::words::Words;
 use crate::formats::lines::whole;
+use crate::formats::mirror::{self, Mirrored};
 use iglu::{EdgeOptions, Error, Graph, Relation, Result, SelfLoops};
 
 /// More kinds than this are none: every kind is a graph of its own.
@@ -236,20 +237,32 @@ impl Found {
 }
 
 impl Edges {
-    /// The graph of all edges, and one for each kind.
-    pub fn graphs(self, n: usize, self_loops: SelfLoops) -> Result<(Graph, Vec<Relation>)> {
+    /// The graph of all edges, and one for each kind; a note if some edges lack a direction that others have.
+    pub fn graphs(
+        self,
+        n: usize,
+        self_loops: SelfLoops,
+        notes: &mut Vec<String>,
+    ) -> Result<(Graph, Vec<Relation>)> {
         let weights = self.weights.iter().any(|&w| w != 1.0).then_some(&self.weights[..]);
-        let graph = Graph::from_edges(n, &self.pairs, EdgeOptions { weights, directed: false, self_loops })?;
-        let Some(kinds) = self.kinds else { return Ok((graph, Vec::new())) };
+        let graph = |pairs: &[[u32; 2]], weights: Option<&[f32]>| {
+            if weights.is_none() {
+                return mirror::from_entries(n, pairs, self_loops);
+            }
+            let options = EdgeOptions { weights, directed: false, self_loops };
+            Ok(Mirrored { graph: Graph::from_edges(n, pairs, options)?, one_sided: 0 })
+        };
+        let all = graph(&self.pairs, weights)?;
+        notes.extend(all.note("edges"));
+        let Some(kinds) = self.kinds else { return Ok((all.graph, Vec::new())) };
         let (codes, names) = kinds.sorted(None);
         let relation = |(name, kind): (&str, u32)| {
             let mine = || (0..self.pairs.len()).filter(|&e| codes[e] == kind);
             let pairs: Vec<[u32; 2]> = mine().map(|e| self.pairs[e]).collect();
             let weights: Option<Vec<f32>> = weights.map(|all| mine().map(|e| all[e]).collect());
-            let options = EdgeOptions { weights: weights.as_deref(), directed: false, self_loops };
-            Ok(Relation { name: name.to_string(), graph: Graph::from_edges(n, &pairs, options)? })
+            Ok(Relation { name: name.to_string(), graph: graph(&pairs, weights.as_deref())?.graph })
         };
         let relations = names.iter().zip(0..).map(relation).collect::<Result<_>>()?;
-        Ok((graph, relations))
+        Ok((all.graph, relations))
     }
 }
