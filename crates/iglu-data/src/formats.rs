@@ -3,12 +3,34 @@
 //! The format is found by content, never by the file's name. What is not recognised is named if it is something
 //! well known, with the way out.
 
+mod authors;
+mod class_map;
+pub mod facebook100;
+mod geom_gcn;
+mod graphsage;
+mod graphsaint;
+pub mod gz;
+pub mod json;
+pub mod lines;
+pub mod mat;
+pub mod mirror;
+mod musae;
+mod node_link;
 pub mod npy;
 pub mod npz;
+mod ogb;
+pub mod pickle;
 pub mod plain;
+mod planetoid;
+mod ppi;
+pub mod scipy_npz;
+pub mod shchur;
+mod structure;
+pub mod table;
+pub mod yandex;
 
-use crate::{Limits, LoadOptions, quoted};
-use iglu::{Dataset, Error, Result};
+use crate::{Limits, LoadOptions, Purpose, quoted};
+use iglu::{Dataset, Error, Labels, Result};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -24,7 +46,21 @@ pub struct Format {
 }
 
 /// All formats, tried from the top: what asks for more comes first.
-pub const FORMATS: &[Format] = &[Format { name: "plain npz", detect: plain::detect, read: plain::read }];
+pub const FORMATS: &[Format] = &[
+    Format { name: "Planetoid", detect: planetoid::detect, read: planetoid::read },
+    Format { name: "OGB", detect: ogb::detect, read: ogb::read },
+    Format { name: "IGLU's scripts", detect: authors::detect, read: authors::read },
+    Format { name: "GraphSAINT", detect: graphsaint::detect, read: graphsaint::read },
+    Format { name: "GraphSAGE", detect: graphsage::detect, read: graphsage::read },
+    Format { name: "DGL's PPI", detect: ppi::detect, read: ppi::read },
+    Format { name: "MUSAE", detect: musae::detect, read: musae::read },
+    Format { name: "Geom-GCN", detect: geom_gcn::detect, read: geom_gcn::read },
+    Format { name: "Facebook100 mat", detect: facebook100::detect, read: facebook100::read },
+    Format { name: "Shchur npz", detect: shchur::detect, read: shchur::read },
+    Format { name: "heterophilous npz", detect: yandex::detect, read: yandex::read },
+    Format { name: "plain npz", detect: plain::detect, read: plain::read },
+    Format { name: "tables (csv, tsv, Parquet)", detect: table::detect, read: table::read },
+];
 
 /// What is seen of a path before anybody reads it.
 pub struct Place {
@@ -97,6 +133,66 @@ pub fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
         }
         None => Err(unrecognised(&place.head, "a dataset").within(&quoted(path))),
     }
+}
+
+/// Refuses any split but the first, where data has one split.
+fn only_split(number: usize) -> Result<()> {
+    if number == 0 {
+        return Ok(());
+    }
+    let found = format!("split {number} was asked for, but this dataset has one split, number 0");
+    Err(Error::usage("split", found, "leave the split out"))
+}
+
+/// The error for one of a dataset's files that is not there.
+fn missing_part(path: &Path, fix: &str) -> Error {
+    Error::missing(quoted(path), "this file is not there", fix)
+}
+
+/// The file `name` of a folder; its absence is an error that says `fix`.
+fn part(folder: &Path, name: &str, fix: &str) -> Result<PathBuf> {
+    let path = folder.join(name);
+    if path.exists() { Ok(path) } else { Err(missing_part(&path, fix)) }
+}
+
+/// Refuses a table that a small file could make large: `rows` and `cols` come from different files.
+fn refuse_too_large(rows: usize, cols: usize, size: usize, limits: Limits) -> Result<()> {
+    let bytes = rows.saturating_mul(cols).saturating_mul(size) as u64;
+    if bytes <= limits.max_decompressed {
+        return Ok(());
+    }
+    let found = format!("{rows} nodes with {cols} columns each need {bytes} bytes");
+    Err(Error::data("", found, "if that is meant, raise the limit (max_decompressed)"))
+}
+
+/// The labels of `n` nodes of which nothing is known.
+fn unknown_labels(n: usize) -> Labels {
+    Labels::Classes { ids: vec![-1; n], classes: 0 }
+}
+
+/// Whether the file `path` may be left out: nothing is to be learned, and it is not there.
+fn left_out(path: &Path, options: &LoadOptions) -> bool {
+    options.purpose == Purpose::Predict && !path.exists()
+}
+
+/// The folder that `path` names or that its file is in.
+fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        _ if path.is_dir() => path.to_path_buf(),
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// What a folder is called, also where the path ends in dots.
+fn folder_name(folder: &Path) -> String {
+    let whole = if folder.file_name().is_none() { folder.canonicalize().ok() } else { None };
+    file_name(whole.as_deref().unwrap_or(folder))
+}
+
+/// The last part of a path.
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Reads a whole regular file.

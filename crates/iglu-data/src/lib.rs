@@ -6,6 +6,7 @@
 
 mod card;
 pub mod formats;
+mod incident;
 pub mod model;
 mod nearest;
 pub mod output;
@@ -15,6 +16,7 @@ pub mod synth;
 pub use card::Card;
 pub use formats::npy::write_npy;
 pub use formats::plain::write_plain;
+pub use incident::{EdgeFeatures, incident_features};
 pub use nearest::{edit_distance, nearest};
 pub use splits::{choose_split, decided};
 
@@ -45,6 +47,8 @@ pub struct LoadOptions {
     pub limits: Limits,
     /// What the data is for.
     pub purpose: Purpose,
+    /// How edge features become node features, where nodes have none of their own.
+    pub edge_features: EdgeFeatures,
 }
 
 /// What data is for, and so what it must hold.
@@ -70,8 +74,8 @@ impl Default for Limits {
     }
 }
 
-/// Reads or makes the dataset named by `source`: `synth:NAME[@scale][#seed]`, or the path of a file; then
-/// [`prepare`]s it.
+/// Reads or makes the dataset named by `source`: `synth:NAME[@scale][#seed]`, or the path of a file or folder in one of
+/// the known [`formats`]; then [`prepare`]s it.
 ///
 /// ```
 /// let village = iglu_data::load(iglu_data::DEFAULT_SOURCE, &Default::default())?;

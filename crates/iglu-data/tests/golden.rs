@@ -4,7 +4,8 @@
 
 mod common;
 
-use iglu::{Dataset, Features, Labels, SelfLoops};
+use common::reading::{self, assert_close, numbers};
+use iglu::{Dataset, SelfLoops};
 use iglu_data::formats::{npy, npz::Npz};
 use iglu_data::{Card, Limits, LoadOptions, load, write_npy, write_plain};
 use serde_json::Value;
@@ -16,10 +17,6 @@ fn golden(name: &str) -> PathBuf {
 
 fn expected() -> Value {
     serde_json::from_str(&std::fs::read_to_string(golden("expected.json")).unwrap()).unwrap()
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
 }
 
 fn load_path(path: &Path, options: &LoadOptions) -> Dataset {
@@ -69,59 +66,9 @@ fn every_version_of_npy_reads() {
     }
 }
 
-fn rows(features: &Features) -> Vec<f64> {
-    let dense = match features {
-        Features::Dense(x) => x.clone(),
-        Features::Sparse(x) => x.to_dense(),
-    };
-    dense.into_vec().into_iter().map(f64::from).collect()
-}
-
-fn flat(labels: &Labels) -> Vec<f64> {
-    match labels {
-        Labels::Classes { ids, .. } => ids.iter().map(|&v| v.into()).collect(),
-        Labels::Multi { values, .. } => values.iter().map(|&v| v.into()).collect(),
-    }
-}
-
-/// `A (1, 2, .., n)`: every edge and weight leaves its mark.
-fn probe(data: &Dataset, v: usize) -> f64 {
-    let one = |at: usize| data.graph.weights(v).map_or(1.0, |w| f64::from(w[at]));
-    data.graph.neighbours(v).iter().enumerate().map(|(at, &u)| one(at) * (f64::from(u) + 1.0)).sum()
-}
-
-fn assert_close(found: &[f64], expect: &[f64], tolerance: f64, what: &str) {
-    assert_eq!(found.len(), expect.len(), "{what}");
-    for (i, (a, b)) in found.iter().zip(expect).enumerate() {
-        assert!((a - b).abs() <= tolerance * b.abs(), "{what} {i}: {a} instead of {b}");
-    }
-}
-
 fn check(file: &str, split: usize, expect: &Value) {
     let data = load_path(&golden(file), &LoadOptions { split, ..Default::default() });
-    let card = Card::of(&data);
-    for (name, found) in [
-        ("nodes", card.nodes),
-        ("edges", card.edges),
-        ("self_loops", card.self_loops),
-        ("duplicates", card.duplicates),
-        ("cols", card.features),
-    ] {
-        assert_eq!(found as u64, expect[name].as_u64().unwrap(), "{file} {name}");
-    }
-    assert_eq!(card.directed, expect["directed"].as_bool().unwrap(), "{file}");
-    let ax: Vec<f64> = (0..card.nodes).map(|v| probe(&data, v)).collect();
-    assert_close(&ax, &numbers(&expect["ax"]), 1e-6, file);
-    assert_close(&rows(&data.features), &numbers(&expect["x"]), 1e-6, file);
-    assert_eq!(flat(&data.labels), numbers(&expect["y"]), "{file}");
-    let parts = [("train", &data.split.train), ("val", &data.split.val), ("test", &data.split.test)];
-    for (name, ids) in parts {
-        assert_eq!(
-            ids.iter().map(|&i| f64::from(i)).collect::<Vec<_>>(),
-            numbers(&expect[name]),
-            "{file} {name}"
-        );
-    }
+    reading::check(file, &data, expect);
 }
 
 #[test]

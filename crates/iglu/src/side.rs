@@ -19,14 +19,15 @@ use std::sync::Arc;
 pub struct Graphs {
     /// All edges.
     pub all: Arc<Graph>,
-    /// The edges of each kind.
+    /// The edges of each kind: first those of the graph, then those of latent space.
     pub relations: Vec<Arc<Graph>>,
 }
 
 impl Graphs {
     /// Those of a dataset.
     pub fn of(data: &Dataset) -> Self {
-        let relations = data.relations.iter().map(|r| Arc::new(r.graph.clone())).collect();
+        let kind = |latent: bool| data.relations.iter().filter(move |r| r.latent == latent);
+        let relations = kind(false).chain(kind(true)).map(|r| Arc::new(r.graph.clone())).collect();
         Self { all: Arc::new(data.graph.clone()), relations }
     }
 

@@ -123,7 +123,7 @@ fn a_drawn_split_is_told_recorded_and_used_again_for_prediction() {
     scratch.iglu("train bare.npz --hidden 8 --epochs 1 --out a").check(0, &[note]);
     let quiet = scratch.iglu("train bare.npz --hidden 8 --epochs 1 --out b --quiet").check(0, &[]);
     assert_eq!(quiet.stderr, "");
-    assert!(scratch.read("a/model.safetensors") == scratch.read("b/model.safetensors"), "models differ");
+    assert!(scratch.read("a/best.safetensors") == scratch.read("b/best.safetensors"), "models differ");
     let config = String::from_utf8(scratch.read("a/config.toml")).unwrap();
     assert!(config.contains("split = \"random:0.6,0.2,0.2\""), "{config}");
     let summary: serde_json::Value = serde_json::from_slice(&scratch.read("a/summary.json")).unwrap();
@@ -149,7 +149,7 @@ fn every_form_of_a_split_is_taken_by_every_command() {
             [&card["train"], &card["val"], &card["test"]],
             sizes.map(serde_json::Value::from).each_ref()
         );
-        let flags = "--hidden 8 --epochs 1 --quiet --json --out again";
+        let flags = "--hidden 8 --epochs 1 --quiet --json --out again --force";
         let summary = scratch.json(&format!("train --split {split} {flags}"));
         assert_eq!(summary["data"], card, "{split}");
         scratch.iglu(&format!("predict run synth:village --split {split} --out s.npy")).check(0, &[]);

@@ -1,12 +1,14 @@
 //! NumPy's .npy arrays: reads numbers and truth values of any width, byte order and memory order; writes f32.
 //!
-//! Refuses pickled objects, structured, complex and text types, and any file whose length disagrees with its
+//! Words are read apart, see `text.rs`. Refuses pickled objects, structured and complex types, and any file whose length disagrees with its
 //! header. The bytes come first and the header is checked against them, so nothing is allocated on its word.
 
 mod header;
+mod text;
 mod values;
 
 pub(crate) use header::MAGIC;
+pub(super) use text::{word, words};
 pub use values::Refused;
 
 use crate::{output, quoted};
@@ -113,9 +115,17 @@ impl Array {
     /// Takes the bytes of a whole .npy file.
     pub fn parse(bytes: Vec<u8>) -> Result<Self> {
         let header = header::parse(&bytes)?;
-        check_length(&header, bytes.len() - header.body)?;
-        let header::Header { dtype, fortran, shape, body } = header;
+        let dtype = header.dtype()?;
+        check_length(&dtype, dtype.size, &header.shape, bytes.len() - header.body)?;
+        let header::Header { fortran, shape, body, .. } = header;
         Ok(Self { dtype, shape, fortran, bytes, start: body })
+    }
+
+    /// Takes values that stand elsewhere: `descr` is their type in NumPy's short form, such as `<f4`.
+    pub fn from_parts(descr: &[u8], shape: Vec<usize>, fortran: bool, bytes: Vec<u8>) -> Result<Self> {
+        let dtype = Dtype::parse(descr)?;
+        check_length(&dtype, dtype.size, &shape, bytes.len())?;
+        Ok(Self { dtype, shape, fortran, bytes, start: 0 })
     }
 
     /// Element type.
@@ -148,16 +158,16 @@ impl Array {
     }
 }
 
-fn check_length(header: &header::Header, present: usize) -> Result<()> {
-    let declared = format!("header declares {} {}", tuple(&header.shape), header.dtype);
+/// Checks that elements called `kind`, of `size` bytes each, fill exactly the bytes present.
+fn check_length(kind: &dyn fmt::Display, size: usize, shape: &[usize], present: usize) -> Result<()> {
+    let declared = format!("header declares {} {kind}", tuple(shape));
     // Zeros do not excuse the other dimensions: they are multiplied first, so that no count overflows later.
-    let others =
-        header.shape.iter().filter(|&&n| n != 0).try_fold(header.dtype.size, |p, &n| p.checked_mul(n));
+    let others = shape.iter().filter(|&&n| n != 0).try_fold(size, |p, &n| p.checked_mul(n));
     let Some(others) = others else {
         let found = format!("{declared}, more bytes than 64 bits can count");
         return Err(Error::data("", found, "the file is damaged; save or fetch it again"));
     };
-    let expected = if header.shape.contains(&0) { 0 } else { others };
+    let expected = if shape.contains(&0) { 0 } else { others };
     let found = format!("{declared} = {expected} bytes, the file has {present}");
     match present {
         _ if present < expected => Err(Error::data("", found, "the download was cut short; fetch it again")),

@@ -3,9 +3,9 @@
 //! Guards: total decompressed bytes, sizes that lie, duplicate names, encryption, unknown compression, checksums.
 //! Nothing is ever extracted to disk, so member names cannot lead anywhere.
 
-use super::npy::Array;
-use crate::{Limits, nearest, quoted};
-use iglu::{Error, Result};
+use super::npy::{self, Array};
+use crate::{Limits, LoadOptions, nearest, quoted};
+use iglu::{Dataset, Error, Names, Result};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -57,6 +57,22 @@ impl<R: Read + Seek> Npz<R> {
         self.read(index).and_then(Array::parse).map_err(|e| e.within(key))
     }
 
+    /// Reads the array called `key`, which holds one word.
+    pub fn word(&mut self, key: &str, remedy: &str) -> Result<String> {
+        let Some(index) = self.archive.index_for_name(&member(key)) else {
+            return Err(self.missing(key, remedy));
+        };
+        self.read(index).and_then(|bytes| npy::word(&bytes)).map_err(|e| e.within(key))
+    }
+
+    /// Reads the list of words called `key`; `None` if it holds pickled objects, which are not opened.
+    pub fn words(&mut self, key: &str, remedy: &str) -> Result<Option<Names>> {
+        let Some(index) = self.archive.index_for_name(&member(key)) else {
+            return Err(self.missing(key, remedy));
+        };
+        self.read(index).and_then(|bytes| npy::words(&bytes)).map_err(|e| e.within(key))
+    }
+
     /// The error for a missing array, listing what is there.
     pub fn missing(&self, key: &str, remedy: &str) -> Error {
         const MOST: usize = 20;
@@ -91,6 +107,18 @@ impl<R: Read + Seek> Npz<R> {
         self.spent += size;
         Ok(bytes)
     }
+}
+
+/// Reads a dataset from the npz file at `path` and names it after the file.
+pub(super) fn dataset(
+    path: &Path,
+    options: &LoadOptions,
+    parse: impl FnOnce(&mut Npz, &LoadOptions) -> Result<Dataset>,
+) -> Result<Dataset> {
+    let mut npz = Npz::open(path, options.limits)?;
+    let mut data = parse(&mut npz, options).map_err(|e| e.within(&quoted(path)))?;
+    data.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(data)
 }
 
 fn member(key: &str) -> String {

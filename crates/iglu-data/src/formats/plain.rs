@@ -14,9 +14,9 @@
 //!
 //! Numbers may have any width. Other keys are ignored.
 
-mod edges;
-mod features;
-mod labels;
+pub(super) mod edges;
+pub(super) mod features;
+pub(super) mod labels;
 pub(crate) mod split;
 mod write;
 
@@ -24,8 +24,8 @@ pub use write::write_plain;
 
 use super::Place;
 use super::npy::Array;
-use super::npz::Npz;
-use crate::{LoadOptions, Purpose, quoted};
+use super::npz::{self, Npz};
+use crate::{LoadOptions, Purpose};
 use iglu::{Dataset, Error, Result, Split};
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -37,10 +37,7 @@ pub(super) fn detect(place: &Place) -> bool {
 
 /// Reads the file at `path`; errors name it.
 pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
-    let mut npz = Npz::open(path, options.limits)?;
-    let mut data = parse(&mut npz, options).map_err(|e| e.within(&quoted(path)))?;
-    data.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(data)
+    npz::dataset(path, options, parse)
 }
 
 /// Reads the arrays of an open file; the name stays empty.
@@ -48,7 +45,7 @@ pub fn parse<R: Read + Seek>(npz: &mut Npz<R>, options: &LoadOptions) -> Result<
     let features = features::read(npz)?;
     let n = features.rows();
     let graph = edges::read(npz, n, options.self_loops)?;
-    let labels = labels::read(npz, n, options.purpose)?;
+    let labels = labels::read(npz, "y", n, options.purpose)?;
     let splits = split::stored(npz, n, options.purpose)?;
     let mut data = Dataset::new("", graph, features, labels, split_in_use(&splits, options)?);
     data.splits = splits;
@@ -63,7 +60,7 @@ fn split_in_use(splits: &[Split], options: &LoadOptions) -> Result<Split> {
 }
 
 /// The length of a vector, or an error that names it.
-fn vector(key: &str, array: &Array) -> Result<usize> {
+pub(super) fn vector(key: &str, array: &Array) -> Result<usize> {
     match array.shape() {
         [length] => Ok(*length),
         _ => Err(Error::data(key, format!("{}; expected one dimension", array.describe()), "use .ravel()")),
@@ -71,6 +68,6 @@ fn vector(key: &str, array: &Array) -> Result<usize> {
 }
 
 /// The error for an array of the wrong length.
-fn wrong_length(key: &str, found: &Array, expected: usize, of_what: &str, fix: &str) -> Error {
+pub(super) fn wrong_length(key: &str, found: &Array, expected: usize, of_what: &str, fix: &str) -> Error {
     Error::data(key, format!("{}; expected {expected} {of_what}", found.describe()), fix)
 }

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
+pub mod reading;
+
 use iglu::{Dataset, Result};
 use iglu_data::formats::{npz::Npz, plain};
 use iglu_data::{Limits, LoadOptions, prepare};

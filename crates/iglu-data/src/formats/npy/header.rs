@@ -14,23 +14,31 @@ const MOST_DIMENSIONS: usize = 64;
 
 /// What the header declares, and where the values begin.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Header {
-    pub dtype: Dtype,
+pub(super) struct Header<'a> {
+    /// Element type in NumPy's short form.
+    pub descr: &'a [u8],
     pub fortran: bool,
     pub shape: Vec<usize>,
     pub body: usize,
 }
 
+impl Header<'_> {
+    /// Element type, if it is one of numbers.
+    pub(super) fn dtype(&self) -> Result<Dtype> {
+        Dtype::parse(self.descr)
+    }
+}
+
 /// Reads the header at the start of `bytes`.
-pub(super) fn parse(bytes: &[u8]) -> Result<Header> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Header<'_>> {
     let dict = dict_span(bytes)?;
     let body = dict.end;
     let mut fields = Fields::default();
     let mut text = Text { rest: &bytes[dict] };
     text.dict(&mut fields)?;
     match fields {
-        Fields { descr: Some(dtype), fortran: Some(fortran), shape: Some(shape) } => {
-            Ok(Header { dtype, fortran, shape, body })
+        Fields { descr: Some(descr), fortran: Some(fortran), shape: Some(shape) } => {
+            Ok(Header { descr, fortran, shape, body })
         }
         _ => Err(malformed("one of 'descr', 'fortran_order', 'shape' is missing")),
     }
@@ -73,8 +81,8 @@ fn malformed(what: &str) -> Error {
 }
 
 #[derive(Default)]
-struct Fields {
-    descr: Option<Dtype>,
+struct Fields<'a> {
+    descr: Option<&'a [u8]>,
     fortran: Option<bool>,
     shape: Option<Vec<usize>>,
 }
@@ -85,7 +93,7 @@ struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    fn dict(&mut self, fields: &mut Fields) -> Result<()> {
+    fn dict(&mut self, fields: &mut Fields<'a>) -> Result<()> {
         self.expect(b'{')?;
         while !self.eat(b'}') {
             self.entry(fields)?;
@@ -98,11 +106,11 @@ impl<'a> Text<'a> {
         if self.rest.is_empty() { Ok(()) } else { Err(malformed("text after the closing brace")) }
     }
 
-    fn entry(&mut self, fields: &mut Fields) -> Result<()> {
+    fn entry(&mut self, fields: &mut Fields<'a>) -> Result<()> {
         let key = self.string()?;
         self.expect(b':')?;
         let repeated = match key {
-            b"descr" => fields.descr.replace(self.dtype()?).is_some(),
+            b"descr" => fields.descr.replace(self.descr()?).is_some(),
             b"fortran_order" => fields.fortran.replace(self.boolean()?).is_some(),
             b"shape" => fields.shape.replace(self.shape()?).is_some(),
             _ => return Err(malformed(&format!("unknown key '{}'", String::from_utf8_lossy(key)))),
@@ -110,13 +118,13 @@ impl<'a> Text<'a> {
         if repeated { Err(malformed("a key stands there twice")) } else { Ok(()) }
     }
 
-    fn dtype(&mut self) -> Result<Dtype> {
+    fn descr(&mut self) -> Result<&'a [u8]> {
         self.skip_space();
         if self.rest.first() == Some(&b'[') {
             let found = "structured type (an array of records)";
             return Err(Error::data("", found, "save one array per field, each with a numeric dtype"));
         }
-        Dtype::parse(self.string()?)
+        self.string()
     }
 
     fn boolean(&mut self) -> Result<bool> {

@@ -1,6 +1,7 @@
 //! The values of an array in the type the caller needs, in row-major order whatever the file's order.
 
 use super::{Array, Kind};
+use crate::formats::lines::exact;
 
 /// A value that the caller cannot use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl Array {
         match (self.dtype.kind, self.dtype.size) {
             (Kind::Int, 8) => self.map(|b| of(i64::from_le_bytes(b))),
             (Kind::Uint, 8) => self.map(|b| i64::try_from(u64::from_le_bytes(b)).ok().and_then(of)),
-            _ => self.numbers(|v| whole(v).and_then(of)),
+            _ => self.numbers(|v| exact(v).and_then(of)),
         }
     }
 
@@ -64,6 +65,13 @@ impl Array {
             (Kind::Int, _) => (((bits << unused) as i64) >> unused).to_string(),
             (Kind::Bool | Kind::Uint, _) => bits.to_string(),
         }
+    }
+
+    /// The same values from the last to the first.
+    pub(in super::super) fn reversed(&self) -> Self {
+        let size = self.dtype.size;
+        let bytes = self.body().chunks_exact(size).rev().flatten().copied().collect();
+        Self { dtype: self.dtype, shape: self.shape.clone(), fortran: self.fortran, bytes, start: 0 }
     }
 
     /// Every element of `N` bytes through `of`, then in row-major order.
@@ -120,12 +128,6 @@ fn transposed<T: Copy + Default>(values: &[T], rows: usize, cols: usize) -> Vec<
         }
     }
     out
-}
-
-/// The whole number that `v` is, if it is one that f64 holds exactly.
-fn whole(v: f64) -> Option<i64> {
-    const EXACT: f64 = (1_u64 << 53) as f64;
-    (v.fract() == 0.0 && v.abs() <= EXACT).then_some(v as i64)
 }
 
 /// IEEE half precision: 1 sign, 5 exponent, 10 fraction bits.

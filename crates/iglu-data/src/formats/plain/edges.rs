@@ -1,13 +1,17 @@
 //! `edges`, `edge_weight` and `directed`: who is connected to whom.
 
-use super::super::npy::{Array, Refused};
-use super::super::npz::Npz;
 use super::vector;
+use crate::formats::npy::{Array, Refused};
+use crate::formats::npz::Npz;
 use iglu::{EdgeOptions, Error, Graph, Result, SelfLoops};
 use std::io::{Read, Seek};
 
 /// The graph of `n` nodes.
-pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>, n: usize, self_loops: SelfLoops) -> Result<Graph> {
+pub(in crate::formats) fn read<R: Read + Seek>(
+    npz: &mut Npz<R>,
+    n: usize,
+    self_loops: SelfLoops,
+) -> Result<Graph> {
     let directed = directed(npz)?;
     let edges = pairs(&npz.array("edges", "save the edges as an integer array [E, 2] under `edges`")?, n)?;
     let weights = weights(npz, edges.len())?;

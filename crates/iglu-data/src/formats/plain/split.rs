@@ -1,9 +1,9 @@
 //! `train`, `val`, `test`, as node ids or masks; `train_mask`, `val_mask`, `test_mask`; or several splits as the rows
 //! of `train_masks`, `val_masks`, `test_masks`.
 
-use super::super::npy::{Array, Kind};
-use super::super::npz::Npz;
 use super::{vector, wrong_length};
+use crate::formats::npy::{Array, Kind};
+use crate::formats::npz::Npz;
 use crate::{Purpose, nearest};
 use iglu::{Error, Result, Split};
 use std::io::{Read, Seek};
@@ -29,15 +29,17 @@ pub(crate) fn stored<R: Read + Seek>(npz: &mut Npz<R>, n: usize, purpose: Purpos
 
 /// Split `number`, or the error for one that is not there.
 pub(crate) fn pick(splits: &[Split], number: usize, place: &str) -> Result<Split> {
-    let found = splits.get(number).cloned();
-    found.ok_or_else(|| {
-        let last = splits.len().saturating_sub(1);
-        let found = match splits.len() {
-            0 => format!("split {number} was asked for, none is stored"),
-            count => format!("split {number} was asked for, the file has {count} (0..{last})"),
-        };
-        Error::data(place, found, "choose a split that is stored, or draw one: --split random:0.6,0.2,0.2")
-    })
+    splits.get(number).cloned().ok_or_else(|| out_of_range(place, number, splits.len()))
+}
+
+/// The error for a split that is not there.
+pub(crate) fn out_of_range(place: &str, number: usize, splits: usize) -> Error {
+    let last = splits.saturating_sub(1);
+    let found = match splits {
+        0 => format!("split {number} was asked for, none is stored"),
+        count => format!("split {number} was asked for, the file has {count} (0..{last})"),
+    };
+    Error::data(place, found, "choose a split that is stored, or draw one: --split random:0.6,0.2,0.2")
 }
 
 /// No split, unless a name looks as if it was meant to be one.
@@ -62,7 +64,7 @@ fn single<R: Read + Seek>(npz: &mut Npz<R>, keys: [&str; 3], n: usize, purpose: 
 }
 
 /// One split for each row of the masks.
-fn masks<R: Read + Seek>(npz: &mut Npz<R>, n: usize) -> Result<Vec<Split>> {
+pub(in crate::formats) fn masks<R: Read + Seek>(npz: &mut Npz<R>, n: usize) -> Result<Vec<Split>> {
     let [train, val, test] = MASKS.map(|key| mask_rows(npz, key, n));
     let (train, val, test) = (train?, val?, test?);
     for (key, rows) in [(MASKS[1], &val), (MASKS[2], &test)] {
@@ -91,13 +93,14 @@ fn ids<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize) -> Result<Vec<u32>
     let remedy =
         "save node ids (integers) or a mask (bool [N]) under this name; an empty array if there are none";
     let array = npz.array(key, remedy)?;
-    let length = vector(key, &array)?;
-    if array.dtype().kind == Kind::Bool || MASK.contains(&key) {
-        return if length == n {
-            Ok(set_places(&truths(key, &array)?))
-        } else {
-            Err(wrong_length(key, &array, n, "entries, one per node", "a mask has one entry per node"))
-        };
+    if MASK.contains(&key) { mask(key, &array, n) } else { node_ids(key, &array, n) }
+}
+
+/// Nodes of one part, given as ids or as a mask over `n` nodes.
+pub(in crate::formats) fn node_ids(key: &str, array: &Array, n: usize) -> Result<Vec<u32>> {
+    let length = vector(key, array)?;
+    if array.dtype().kind == Kind::Bool {
+        return mask(key, array, n);
     }
     let ids = array.ints::<u32>().map_err(|bad| {
         let found = format!("node {}, but there are {n} nodes (0..{})", bad.value, n.saturating_sub(1));
@@ -108,6 +111,14 @@ fn ids<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize) -> Result<Vec<u32>
         return Err(Error::data(key, found, "save a mask with dtype bool"));
     }
     Ok(ids)
+}
+
+/// The nodes for which the mask called `key` is 1 or true.
+pub(in crate::formats) fn mask(key: &str, array: &Array, n: usize) -> Result<Vec<u32>> {
+    if vector(key, array)? != n {
+        return Err(wrong_length(key, array, n, "entries, one per node", "a mask has one entry per node"));
+    }
+    Ok(set_places(&truths(key, array)?))
 }
 
 fn truths(key: &str, array: &Array) -> Result<Vec<bool>> {

@@ -1,0 +1,78 @@
+//! `split/NAME/`: `train`, `valid` and `test` as text of one node per line, or as .npy arrays.
+
+use super::super::lines::{self, Columns, whole};
+use super::super::list;
+use super::super::npy::read_npy;
+use super::super::plain::split::{node_ids, out_of_range};
+use super::{missing_part, no_such_node};
+use crate::{LoadOptions, Purpose, quoted};
+use iglu::{Error, Result, Split};
+use std::path::{Path, PathBuf};
+
+/// The split asked for, of `n` nodes; several are counted in the order of their names.
+pub(super) fn read(root: &Path, n: usize, options: &LoadOptions) -> Result<Split> {
+    let splits = root.join("split");
+    let mut names = if splits.is_dir() { list(&splits)? } else { Vec::new() };
+    names.retain(|name| splits.join(name).is_dir());
+    if names.is_empty() {
+        return match options.purpose {
+            Purpose::Predict => Ok(Split::default()),
+            Purpose::Train => {
+                Err(missing_part(&splits, "training needs a folder in it with train, valid and test"))
+            }
+        };
+    }
+    let Some(name) = names.get(options.split) else {
+        return Err(out_of_range(&quoted(&splits), options.split, names.len()));
+    };
+    let folder = splits.join(name);
+    let part = |stem: &str| {
+        let path = find(&folder, stem)?;
+        ids(&path, n, options)
+    };
+    let split = Split { train: part("train")?, val: part("valid")?, test: part("test")? };
+    if options.purpose == Purpose::Train && split.train.is_empty() {
+        let fix = "list at least one labelled node in train.csv";
+        return Err(Error::data(quoted(&folder), "no training node", fix));
+    }
+    Ok(split)
+}
+
+fn find(folder: &Path, stem: &str) -> Result<PathBuf> {
+    let paths = ["csv.gz", "csv", "npy"].map(|ending| folder.join(format!("{stem}.{ending}")));
+    if let Some(path) = paths.iter().find(|path| path.exists()) {
+        return Ok(path.clone());
+    }
+    let pickled = [format!("{stem}.pt"), "split_dict.pt".to_string()];
+    match pickled.iter().find(|name| folder.join(name).exists()) {
+        Some(name) => {
+            let found = "a PyTorch pickle, which can run code; refused";
+            let fix = format!(
+                "write the nodes as text: np.savetxt(\"{stem}.csv\", torch.load(\"{name}\")[\"{stem}\"], fmt=\"%d\")"
+            );
+            Err(Error::data(quoted(&folder.join(name)), found, fix))
+        }
+        None => {
+            Err(missing_part(&paths[0], "a split is train, valid and test; an empty file if there are none"))
+        }
+    }
+}
+
+fn ids(path: &Path, n: usize, options: &LoadOptions) -> Result<Vec<u32>> {
+    if path.extension().is_some_and(|ending| ending == "npy") {
+        return node_ids(&quoted(path), &read_npy(path)?, n);
+    }
+    let columns = Columns { separator: b',', count: Some(1), read: whole, expected: "a node id" };
+    let mut ids = Vec::new();
+    lines::in_file(path, options.limits, |lines| {
+        lines.rows(&columns, |line, row| {
+            if !(0..n as i64).contains(&row[0]) {
+                let fix = "ids start at 0 and end below the number of nodes";
+                return Err(no_such_node(format!("line {line}"), "node", row[0], n, fix));
+            }
+            ids.push(row[0] as u32);
+            Ok(())
+        })
+    })?;
+    Ok(ids)
+}
