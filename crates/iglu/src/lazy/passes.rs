@@ -209,7 +209,7 @@ impl Engine<'_> {
         };
         for k in 1..top {
             self.caches.ensure_z(k, &self.network, &self.side);
-            self.exact_norms(k, keyed(k));
+            self.refresh_norms(k, keyed(k));
             let x = self.layer_output(k, keyed(k));
             self.set_x(k, x);
         }
@@ -242,18 +242,6 @@ impl Engine<'_> {
             self.refresh_x(k);
         }
         (loss, grads)
-    }
-
-    fn exact_norms(&mut self, k: usize, dropping: Dropping) {
-        if self.network.at(k).program.batch_norms() == 0 {
-            return;
-        }
-        let program = &self.programs[k];
-        let job = self.caches.job(program, &self.side);
-        let params = self.network.at(k).param_refs();
-        let norms = job
-            .states(&Call { params: &params, norms: Norms::Batch, dropping }, RowSet::All(self.side.nodes()));
-        self.network.at_mut(k).norms = norms;
     }
 
     fn exact_tail(

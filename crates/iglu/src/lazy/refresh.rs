@@ -51,7 +51,7 @@ impl Engine<'_> {
         if k > 1 {
             self.caches.ensure_z(k, &self.network, &self.side);
         }
-        self.refresh_norms(k);
+        self.refresh_norms(k, Dropping::Off);
         if k >= self.plan.uncached {
             // Nobody reads X^K or the logits between epochs: evaluation makes them from Z^K when it wants them.
             return;
@@ -67,19 +67,15 @@ impl Engine<'_> {
         self.set_x(k, out);
     }
 
-    /// Statistics of layer k's batch norms over all rows of the training graph.
-    fn refresh_norms(&mut self, k: usize) {
-        if self.network.at(k).program.batch_norms() == 0 {
-            return;
-        }
+    /// Statistics of layer k's batch norms over all rows of the training graph, where its inputs are there.
+    pub(super) fn refresh_norms(&mut self, k: usize, dropping: Dropping) {
         let program = &self.programs[k];
-        let inputs_ready = self.inputs_exist(program);
-        if !inputs_ready {
+        if program.batch_norms() == 0 || !self.inputs_exist(program) {
             return;
         }
         let job = self.caches.job(program, &self.side);
         let params = self.network.at(k).param_refs();
-        let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
+        let call = Call { params: &params, norms: Norms::Batch, dropping };
         let norms = job.states(&call, RowSet::All(self.side.nodes()));
         self.network.at_mut(k).norms = norms;
     }
