@@ -5,7 +5,7 @@
 //! several seeds has the means of its `v1` and `t1`.
 
 use crate::folder::Run;
-use crate::plot::{Axis, Frame, Lines, Look, Scale, Series};
+use crate::plot::{Axis, Frame, Lines, Look, Series};
 use crate::stats::Spread;
 use crate::table::{Column, Table};
 use iglu::{Error, Result};
@@ -313,7 +313,7 @@ impl Section {
 
     /// Validation score against training seconds.
     pub fn clock_plot(&self) -> Lines {
-        self.plot(|e| [e.seconds.train, e.val.unwrap_or(f64::NAN)], "training seconds", &self.metric)
+        self.plot(|e| [e.seconds.train, e.val.unwrap_or(f64::NAN)], SECONDS, &self.metric)
     }
 
     /// Validation score against epochs.
@@ -323,7 +323,7 @@ impl Section {
 
     /// Training loss against training seconds.
     pub fn loss_plot(&self) -> Lines {
-        self.plot(|e| [e.seconds.train, e.loss.unwrap_or(f64::NAN)], "training seconds", "training loss")
+        self.plot(|e| [e.seconds.train, e.loss.unwrap_or(f64::NAN)], SECONDS, "training loss")
     }
 
     fn plot(&self, point: impl Fn(&crate::record::Epoch) -> [f64; 2], x: &str, y: &str) -> Lines {
@@ -338,7 +338,7 @@ impl Section {
         }
         let what = if y == self.metric { format!("validation {y}") } else { y.to_string() };
         Lines {
-            title: format!("{}: {what} against {x}", self.data),
+            title: format!("{}: {what}", self.data),
             x: axis(x, &series),
             y: Axis::linear(&what),
             series,
@@ -347,13 +347,18 @@ impl Section {
     }
 }
 
+const SECONDS: &str = "training seconds";
+
 /// A logarithmic axis where seconds differ by more than a factor of 30.
 fn axis(label: &str, series: &[Series]) -> Axis {
     let values = || series.iter().flat_map(|s| s.points.iter().map(|p| p[0])).filter(|v| *v > 0.0);
     let (low, high) = (values().reduce(f64::min), values().reduce(f64::max));
     let wide = matches!((low, high), (Some(low), Some(high)) if high / low > 30.0);
-    let scale = if wide && label != "epoch" { Scale::Log } else { Scale::Linear };
-    Axis { label: label.to_string(), scale }
+    match label {
+        SECONDS if wide => Axis::log(label),
+        SECONDS => Axis::linear(label),
+        _ => Axis::counting(label),
+    }
 }
 
 const RUN_CSV: [Column; 19] = [

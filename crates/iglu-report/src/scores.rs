@@ -34,28 +34,33 @@ pub fn by_split(scores: &[Scores]) -> Table {
 
 /// Precision and recall of the largest classes, at most `most` of them.
 pub fn by_class(scores: &Scores, profile: &Profile, most: usize) -> Table {
-    let mut table = Table::new(&[
+    let mut columns = vec![
         Column::Words("class"),
         Column::Numbers("nodes"),
         Column::Numbers("precision"),
         Column::Numbers("recall"),
         Column::Numbers("F1"),
-        Column::Words("most often taken for"),
-    ]);
+    ];
+    // With several labels per node nothing is taken for something else.
+    let confused = !scores.tally.mistakes.is_empty();
+    columns.extend(confused.then_some(Column::Words("most often taken for")));
+    let mut table = Table::new(&columns);
     let classes = &scores.tally.classes;
     let size = |c: usize| classes[c].hits + classes[c].misses;
     let mut order: Vec<usize> = (0..classes.len()).collect();
     order.sort_by_key(|&c| Reverse(size(c)));
     for &c in order.iter().take(most) {
         let taken_for = scores.tally.mistakes.iter().find(|m| m[0] == c);
-        table.push([
+        let taken_for = taken_for.map_or_else(String::new, |m| format!("{} ({})", profile.name(m[1]), m[2]));
+        let mut row = vec![
             profile.name(c).into(),
             grouped(size(c) as usize).into(),
             Cell::share(classes[c].precision()),
             Cell::share(classes[c].recall()),
             Cell::share(Some(classes[c].f1())),
-            taken_for.map_or_else(String::new, |m| format!("{} ({})", profile.name(m[1]), m[2])).into(),
-        ]);
+        ];
+        row.extend(confused.then(|| taken_for.into()));
+        table.push(row);
     }
     table
 }

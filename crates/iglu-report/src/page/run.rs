@@ -10,7 +10,7 @@ use crate::record::{Epoch, Summary};
 use crate::scores::by_split;
 use iglu::observe::Seconds;
 
-/// Rows of the histogram of classes at most; the rest is added up.
+/// Rows of the histogram of classes at most; the rest has a number.
 const MOST_CLASSES: usize = 30;
 
 /// The page of a run.
@@ -141,25 +141,32 @@ fn convergence(run: &Run) -> String {
     if run.epochs.is_empty() {
         return String::new();
     }
-    let axes: [(&str, Coordinate); 2] =
-        [("epoch", |e| e.epoch as f64), ("training seconds", |e| e.seconds.train)];
+    let axes: [(Axis, Coordinate); 2] = [
+        (Axis::counting("epoch"), |e| e.epoch as f64),
+        (Axis::linear("training seconds"), |e| e.seconds.train),
+    ];
     let mut plots = Vec::new();
-    for (label, x) in axes {
-        let lines = score_lines(run, label, x);
+    for (axis, at) in &axes {
+        let lines = score_lines(run, axis, at);
         plots.push((lines.title.clone(), lines.svg(Frame::Page)));
     }
-    for (label, x) in axes {
-        let points = run.epochs.iter().map(|e| [x(e), e.loss.unwrap_or(f64::NAN)]).collect();
-        let title = format!("Training loss against {label}");
-        plots.push(curve(&title, label, "loss", points));
+    for (axis, at) in &axes {
+        let points = run.epochs.iter().map(|e| [at(e), e.loss.unwrap_or(f64::NAN)]).collect();
+        let title = format!("Training loss against {}", axis.label);
+        plots.push(curve(&title, axis.clone(), Axis::linear("loss"), points));
     }
     let points = run.epochs.iter().map(|e| [e.epoch as f64, e.learning_rate]).collect();
-    plots.push(curve("Learning rate", "epoch", "rate at the begin of the epoch", points));
+    plots.push(curve(
+        "Learning rate",
+        Axis::counting("epoch"),
+        Axis::from_zero("rate at the begin of the epoch"),
+        points,
+    ));
     html::section("Convergence", &(html::paragraph(&progress(run)) + &html::figures(plots)))
 }
 
 /// Validation and test score, the best epoch marked.
-fn score_lines(run: &Run, label: &str, x: impl Fn(&Epoch) -> f64) -> Lines {
+fn score_lines(run: &Run, axis: &Axis, x: impl Fn(&Epoch) -> f64) -> Lines {
     // Epochs that were not evaluated are no gaps.
     let points = |y: fn(&Epoch) -> Option<f64>| {
         run.epochs.iter().filter_map(|e| Some([x(e), y(e)?])).collect::<Vec<_>>()
@@ -167,12 +174,12 @@ fn score_lines(run: &Run, label: &str, x: impl Fn(&Epoch) -> f64) -> Lines {
     let best = run.best().and_then(|e| Some((e, e.val?)));
     let mark = best.map(|(e, val)| Mark {
         at: [x(e), val],
-        text: format!("best: {val:.4}, epoch {}", e.epoch),
+        text: format!("best {val:.4} (epoch {})", e.epoch),
         colour: 0,
     });
     Lines {
-        title: format!("{} against {label}", run.prepared.metric),
-        x: Axis::linear(label),
+        title: format!("{} against {}", html::capital(&run.prepared.metric), axis.label),
+        x: axis.clone(),
         y: Axis::linear(&run.prepared.metric),
         series: vec![
             Series { name: "validation".into(), points: points(|e| e.val), colour: 0, look: Look::Plain },
@@ -182,11 +189,11 @@ fn score_lines(run: &Run, label: &str, x: impl Fn(&Epoch) -> f64) -> Lines {
     }
 }
 
-fn curve(title: &str, x: &str, y: &str, points: Vec<[f64; 2]>) -> (String, Option<String>) {
+fn curve(title: &str, x: Axis, y: Axis, points: Vec<[f64; 2]>) -> (String, Option<String>) {
     let lines = Lines {
         title: title.to_string(),
-        x: Axis::linear(x),
-        y: Axis::linear(y),
+        x,
+        y,
         series: vec![Series { points, ..Series::default() }],
         marks: Vec::new(),
     };
@@ -249,8 +256,8 @@ fn epoch_times(run: &Run) -> (String, Option<String>) {
     };
     let lines = Lines {
         title: "Seconds of each epoch".into(),
-        x: Axis::linear("epoch"),
-        y: Axis::linear("seconds"),
+        x: Axis::counting("epoch"),
+        y: Axis::from_zero("seconds"),
         series: vec![
             each("refreshes", 0, |s| s.refresh),
             each("passes", 1, |s| s.passes),
@@ -263,7 +270,8 @@ fn epoch_times(run: &Run) -> (String, Option<String>) {
 
 fn memory(run: &Run) -> (String, Option<String>) {
     let point = |e: &Epoch| Some([e.epoch as f64, e.peak_rss_bytes? as f64 / f64::from(1 << 20)]);
-    curve("Peak memory so far", "epoch", "MiB", run.epochs.iter().filter_map(point).collect())
+    let points = run.epochs.iter().filter_map(point).collect();
+    curve("Peak memory so far", Axis::counting("epoch"), Axis::from_zero("MiB"), points)
 }
 
 fn data(run: &Run) -> String {
@@ -303,17 +311,14 @@ fn class_sizes(profile: &Profile) -> Bars {
     };
     let mut bars: Vec<Bar> = order.iter().take(shown).map(row).collect();
     if shown < order.len() {
-        let sum = |of: fn(&ClassSize) -> usize| order[shown..].iter().map(|&c| of(&profile.classes[c])).sum();
-        let rest = ClassSize {
-            train: sum(|c| c.train),
-            val: sum(|c| c.val),
-            test: sum(|c| c.test),
-            rest: sum(|c| c.rest),
-        };
+        // Together they may be longer than all others, so they get a number and no bar.
+        let rest: usize = order[shown..].iter().map(|&c| profile.classes[c].all()).sum();
         let name = format!("{} others", order.len() - shown);
-        bars.push(Bar { name, parts: parts(&rest), note: grouped(rest.all()) });
+        bars.push(Bar { name, parts: Vec::new(), note: format!("{} together", grouped(rest)) });
     }
-    let parts = ["training", "validation", "test", "in no split"].map(String::from).to_vec();
+    let unsplit = profile.classes.iter().any(|c| c.rest > 0);
+    let names = ["training", "validation", "test", "in no split"];
+    let parts = names.iter().take(if unsplit { 4 } else { 3 }).map(ToString::to_string).collect();
     Bars { title: "Nodes of each class".into(), parts, bars }
 }
 

@@ -2,7 +2,7 @@
 
 use super::html;
 use crate::folder::Run;
-use crate::plot::{Axis, Frame, Lines, Series};
+use crate::plot::{Axis, Frame, Lines, Series, Values};
 use iglu::observe::{LayerPoint, RefreshPoint};
 
 /// The section about stale gradients.
@@ -16,11 +16,15 @@ pub(super) fn section(run: &Run) -> String {
     let plots = [
         layers(&refreshes, Axis::log("|stale - true| / |true|"), "Bias of the gradient", |p| p.bias),
         layers(&refreshes, Axis::linear("cosine"), "Direction of the gradient", |p| p.cosine),
-        layers(&refreshes, Axis::linear("steps"), "Staleness", |p| Some(p.age as f64)),
+        layers(&refreshes, Axis { values: Values::Whole, ..Axis::from_zero("steps") }, "Staleness", |p| {
+            Some(p.age as f64)
+        }),
         control(&refreshes, Axis::log("lambda"), "Weight of the proximal term", |r| Some(r.lambda)),
         control(&refreshes, Axis::linear("rho"), "Gain ratio", |r| r.rho),
         layers(&refreshes, Axis::linear("rank"), "Rank of the embeddings", |p| Some(p.rank)),
-        layers(&refreshes, Axis::linear("columns"), "Dead units", |p| Some(p.dead as f64)),
+        layers(&refreshes, Axis { values: Values::Whole, ..Axis::from_zero("columns") }, "Dead units", |p| {
+            Some(p.dead as f64)
+        }),
     ];
     html::section("Lazy updates", &(html::paragraph(MEANING) + &html::figures(plots)))
 }
@@ -62,6 +66,7 @@ fn control(
 }
 
 fn drawn(title: &str, y: Axis, series: Vec<Series>) -> Plot {
-    let lines = Lines { title: title.to_string(), x: Axis::linear("refresh"), y, series, marks: Vec::new() };
+    let lines =
+        Lines { title: title.to_string(), x: Axis::counting("refresh"), y, series, marks: Vec::new() };
     (lines.title.clone(), lines.svg(Frame::Page))
 }

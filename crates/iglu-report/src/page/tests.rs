@@ -94,7 +94,7 @@ fn hostile_names_stay_text() {
     let page = of_run(&run(3));
     check(&page);
     for part in
-        ["Confusion matrix", "Bias of the gradient", "Phases", "Degrees", "0.8000", "best: 0.8000, epoch 3"]
+        ["Confusion matrix", "Bias of the gradient", "Phases", "Degrees", "0.8000", "best 0.8000 (epoch 3)"]
     {
         assert!(page.contains(part), "no {part}");
     }

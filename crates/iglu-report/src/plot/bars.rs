@@ -1,6 +1,6 @@
 //! Horizontal bars with names: shares of a whole, or counts in parts.
 
-use super::canvas::{Anchor, Canvas, Frame, Key, WIDTH, colour, legend, text_width};
+use super::canvas::{Anchor, Canvas, Frame, Key, Sign, WIDTH, colour, legend, text_width};
 use crate::numbers::shortened;
 
 const ROW: f64 = 20.0;
@@ -66,7 +66,8 @@ impl Bars {
     }
 
     fn keys(&self) -> Vec<Key> {
-        let key = |(i, name): (usize, &String)| Key { class: colour(i), name: name.clone() };
+        let key =
+            |(i, name): (usize, &String)| Key { sign: Sign::Line, class: colour(i), name: name.clone() };
         self.parts.iter().enumerate().map(key).collect()
     }
 }

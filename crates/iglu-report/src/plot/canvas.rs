@@ -5,7 +5,7 @@ use crate::escape;
 use std::fmt::{Display, Write};
 
 /// Width of every plot. Narrow, so that its letters stay readable on a phone.
-pub(super) const WIDTH: f64 = 460.0;
+pub(super) const WIDTH: f64 = 400.0;
 
 /// Room for the title of a plot that stands alone.
 const TITLE: f64 = 28.0;
@@ -63,6 +63,14 @@ impl Canvas {
         ));
     }
 
+    /// A circle that tells what it stands for.
+    pub(super) fn circle(&mut self, class: &str, [x, y]: [f64; 2], radius: f64, tip: &str) {
+        let tip = escape(tip);
+        self.add(format_args!(
+            r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="{radius}"><title>{tip}</title></circle>"#
+        ));
+    }
+
     /// A rectangle that tells what it stands for.
     pub(super) fn rect(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2], tip: &str) {
         let tip = escape(tip);
@@ -77,7 +85,7 @@ impl Canvas {
         let attributes = format!(r#"role="img" aria-label="{label}""#);
         if frame == Frame::Page {
             return format!(
-                r#"<svg class="plot" {attributes} viewBox="0 0 {width:.0} {height:.0}">{body}</svg>"#
+                r#"<svg class="plot" {attributes} viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}">{body}</svg>"#
             );
         }
         let full = height + TITLE;
@@ -97,9 +105,17 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(|c| if c.is_ascii() { 0.56 } else { 0.8 }).sum::<f64>() * size
 }
 
+/// How a legend shows what it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    Line,
+    Circle,
+}
+
 /// One entry of a legend.
 #[derive(Debug, Clone)]
 pub(super) struct Key {
+    pub(super) sign: Sign,
     pub(super) class: String,
     pub(super) name: String,
 }
@@ -114,7 +130,10 @@ pub(super) fn legend(canvas: &mut Canvas, keys: &[Key], left: f64, top: f64) -> 
         if x > left && x + width > WIDTH {
             (x, y) = (left, y + ROW);
         }
-        canvas.line(&format!("key {}", key.class), [x, y - 4.0], [x + 18.0, y - 4.0]);
+        match key.sign {
+            Sign::Line => canvas.line(&format!("key {}", key.class), [x, y - 4.0], [x + 18.0, y - 4.0]),
+            Sign::Circle => canvas.circle(&format!("mark {}", key.class), [x + 9.0, y - 4.0], 4.0, &key.name),
+        }
         canvas.text("name", [x + 23.0, y], Anchor::Start, &name);
         x += width;
     }

@@ -1,9 +1,9 @@
 //! Columns over named bins: histograms.
 
 use super::canvas::{Anchor, Canvas, Frame, WIDTH, colour, text_width};
-use super::ticks::{self, Scale};
+use super::ticks::{self, Scale, Values};
 
-const HEIGHT: f64 = 210.0;
+const HEIGHT: f64 = 190.0;
 /// From this ratio of the largest to the smallest column on, small ones are shown by a logarithmic axis.
 const UNEVEN: f64 = 50.0;
 
@@ -39,7 +39,7 @@ impl Columns {
         let low = values().reduce(f64::min)?;
         let scale = if high / low > UNEVEN { Scale::Log } else { Scale::Linear };
         let (base, ticks) = match scale {
-            Scale::Linear => (0.0, ticks::linear(0.0, high, 5)),
+            Scale::Linear => (0.0, ticks::linear([0.0, high], 5, Values::Whole)),
             Scale::Log => (low / 2.0, ticks::log(low / 2.0, high)),
         };
         let share = |v: f64| match scale {

@@ -1,11 +1,10 @@
 //! Curves over an axis, with a legend, round ticks and a tip at every point.
 
-use super::canvas::{Anchor, Canvas, Frame, Key, WIDTH, colour, legend, text_width};
-use super::ticks::{self, Scale, short};
-use crate::escape;
+use super::canvas::{Anchor, Canvas, Frame, Key, Sign, WIDTH, colour, legend, text_width};
+use super::ticks::{self, Scale, Values, short};
 
 /// Height of the area with the curves.
-const HEIGHT: f64 = 210.0;
+const HEIGHT: f64 = 190.0;
 
 /// Points of a curve drawn at most; between them the extremes are kept.
 const MOST_POINTS: usize = 400;
@@ -17,17 +16,41 @@ pub struct Axis {
     pub label: String,
     /// Linear or logarithmic.
     pub scale: Scale,
+    /// Where it begins.
+    pub begin: Begin,
+    /// What can lie on it.
+    pub values: Values,
+}
+
+/// Where an axis begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Begin {
+    /// At the smallest value.
+    #[default]
+    Smallest,
+    /// At 0, so that heights can be compared; linear axes only.
+    Zero,
 }
 
 impl Axis {
     /// A linear axis.
     pub fn linear(label: &str) -> Self {
-        Self { label: label.to_string(), scale: Scale::Linear }
+        Self { label: label.to_string(), ..Self::default() }
+    }
+
+    /// A linear axis of whole numbers.
+    pub fn counting(label: &str) -> Self {
+        Self { values: Values::Whole, ..Self::linear(label) }
+    }
+
+    /// A linear axis that begins at 0.
+    pub fn from_zero(label: &str) -> Self {
+        Self { begin: Begin::Zero, ..Self::linear(label) }
     }
 
     /// A logarithmic axis.
     pub fn log(label: &str) -> Self {
-        Self { label: label.to_string(), scale: Scale::Log }
+        Self { scale: Scale::Log, ..Self::linear(label) }
     }
 }
 
@@ -56,7 +79,7 @@ pub struct Series {
     pub look: Look,
 }
 
-/// A point that deserves attention.
+/// A point that deserves attention; the legend says why.
 #[derive(Debug, Clone)]
 pub struct Mark {
     /// Where.
@@ -85,6 +108,7 @@ pub struct Lines {
 /// An axis on the canvas: values `low..high` lie between `from` and `to`.
 struct Span {
     scale: Scale,
+    values: Values,
     low: f64,
     high: f64,
     from: f64,
@@ -102,7 +126,7 @@ impl Span {
 
     fn ticks(&self, count: usize) -> Vec<f64> {
         match self.scale {
-            Scale::Linear => ticks::linear(self.low, self.high, count),
+            Scale::Linear => ticks::linear([self.low, self.high], count, self.values),
             Scale::Log => ticks::log(self.low, self.high),
         }
     }
@@ -123,20 +147,30 @@ impl Plane {
 impl Lines {
     /// The picture; nothing if there is no point to draw.
     pub fn svg(&self, frame: Frame) -> Option<String> {
-        let x = range(self.values(0), self.x.scale, 0.0)?;
-        let y = range(self.values(1), self.y.scale, 0.06)?;
+        let x = range(self.values(0), &self.x, 0.0)?;
+        let y = range(self.values(1), &self.y, 0.06)?;
         let mut canvas = Canvas::default();
-        let mut y = Span { scale: self.y.scale, low: y[0], high: y[1], from: 0.0, to: 0.0 };
-        let y_ticks = y.ticks(5);
+        let mut y =
+            Span { scale: self.y.scale, values: self.y.values, low: y[0], high: y[1], from: 0.0, to: 0.0 };
+        let y_ticks = y.ticks(6);
         let y_labels = ticks::labels(&y_ticks, self.y.scale);
         let left = 10.0 + y_labels.iter().map(|l| text_width(l, 11.0)).fold(14.0, f64::max);
         let top = 18.0 + legend(&mut canvas, &self.keys(), left, 0.0);
         (y.from, y.to) = (top + HEIGHT, top);
-        let x = Span { scale: self.x.scale, low: x[0], high: x[1], from: left + 6.0, to: WIDTH - 10.0 };
+        let x = Span {
+            scale: self.x.scale,
+            values: self.x.values,
+            low: x[0],
+            high: x[1],
+            from: left + 6.0,
+            to: WIDTH - 10.0,
+        };
         let plane = Plane { x, y };
         self.draw_axes(&mut canvas, &plane, &y_ticks, &y_labels);
         self.series.iter().for_each(|s| self.draw_series(&mut canvas, &plane, s));
-        self.marks.iter().for_each(|m| draw_mark(&mut canvas, &plane, m));
+        for mark in &self.marks {
+            canvas.circle(&format!("mark {}", colour(mark.colour)), plane.at(mark.at), 5.0, &mark.text);
+        }
         Some(canvas.finish(frame, &self.title, [WIDTH, top + HEIGHT + 38.0]))
     }
 
@@ -155,9 +189,11 @@ impl Lines {
         let mut keys: Vec<Key> = Vec::new();
         for series in &self.series {
             if !series.name.is_empty() && keys.iter().all(|k| k.name != series.name) {
-                keys.push(Key { class: class(series), name: series.name.clone() });
+                keys.push(Key { sign: Sign::Line, class: class(series), name: series.name.clone() });
             }
         }
+        let mark = |m: &Mark| Key { sign: Sign::Circle, class: colour(m.colour), name: m.text.clone() };
+        keys.extend(self.marks.iter().map(mark));
         keys
     }
 
@@ -188,10 +224,11 @@ impl Lines {
             let class = class(series);
             canvas.add(format_args!(r#"<polyline class="curve {class}" points="{}"/>"#, path.join(" ")));
         }
-        let radius = if series.look == Look::Thin || points.len() > 60 { 1.6 } else { 2.6 };
+        let radius = if series.look == Look::Thin || points.len() > 30 { 1.6 } else { 2.6 };
         for point in points.iter().filter(|p| self.visible(**p)) {
             let tip = self.tip(series, *point);
-            draw_dot(canvas, plane.at(*point), radius, &colour(series.colour), &tip);
+            let class = format!("dot {}", colour(series.colour));
+            canvas.circle(&class, plane.at(*point), radius, &tip);
         }
     }
 
@@ -199,26 +236,6 @@ impl Lines {
         let name = if series.name.is_empty() { &self.y.label } else { &series.name };
         format!("{name}: {} ({} {})", fine(y), self.x.label, fine(x))
     }
-}
-
-fn draw_dot(canvas: &mut Canvas, [x, y]: [f64; 2], radius: f64, class: &str, tip: &str) {
-    let tip = escape(tip);
-    canvas.add(format_args!(
-        r#"<circle class="dot {class}" cx="{x:.1}" cy="{y:.1}" r="{radius}"><title>{tip}</title></circle>"#
-    ));
-}
-
-fn draw_mark(canvas: &mut Canvas, plane: &Plane, mark: &Mark) {
-    let [x, y] = plane.at(mark.at);
-    let (class, tip) = (colour(mark.colour), escape(&mark.text));
-    canvas.add(format_args!(
-        r#"<circle class="mark {class}" cx="{x:.1}" cy="{y:.1}" r="5"><title>{tip}</title></circle>"#
-    ));
-    let half = text_width(&mark.text, 11.0) / 2.0;
-    let x = x.clamp(plane.x.from + half, (plane.x.to - half).max(plane.x.from + half));
-    // Below the point where there is no room above it.
-    let y = if y - 12.0 < plane.y.to + 8.0 { y + 18.0 } else { y - 10.0 };
-    canvas.text("tick", [x, y], Anchor::Middle, &mark.text);
 }
 
 fn class(series: &Series) -> String {
@@ -249,22 +266,30 @@ fn four_digits(value: f64) -> String {
     }
 }
 
-/// Smallest and largest value, with some room; `None` without values.
-fn range(values: impl Iterator<Item = f64>, scale: Scale, room: f64) -> Option<[f64; 2]> {
-    let [low, high] = values.fold([f64::INFINITY, f64::NEG_INFINITY], |r, v| [r[0].min(v), r[1].max(v)]);
+/// Smallest and largest value, with a share of room around them; `None` without values. Room does not reach below 0
+/// where no value does.
+fn range(values: impl Iterator<Item = f64>, axis: &Axis, room: f64) -> Option<[f64; 2]> {
+    let [mut low, mut high] =
+        values.fold([f64::INFINITY, f64::NEG_INFINITY], |r, v| [r[0].min(v), r[1].max(v)]);
     if low > high {
         return None;
     }
-    Some(match scale {
-        Scale::Linear if low == high => {
-            let around = if low == 0.0 { 1.0 } else { low.abs() * 0.1 };
-            [low - around, high + around]
-        }
-        Scale::Linear => [low - room * (high - low), high + room * (high - low)],
-        Scale::Log if low == high => [low / 2.0, high * 2.0],
+    if axis.begin == Begin::Zero {
+        (low, high) = (low.min(0.0), high.max(0.0));
+    }
+    Some(match axis.scale {
         Scale::Log => {
-            let factor = (high / low).powf(room);
+            let factor = if low == high { 2.0 } else { (high / low).powf(room) };
             [low / factor, high * factor]
+        }
+        Scale::Linear => {
+            let around = match high - low {
+                0.0 if low == 0.0 => 1.1,
+                0.0 => 0.1 * low.abs(),
+                size => room * size,
+            };
+            let floor = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
+            [(low - around).max(floor), high + around]
         }
     })
 }
@@ -310,7 +335,7 @@ mod tests {
         Lines {
             title: "T & t".into(),
             x: Axis::linear("epoch"),
-            y: Axis { label: "loss".into(), scale },
+            y: Axis { scale, ..Axis::linear("loss") },
             series: vec![series],
             ..Lines::default()
         }

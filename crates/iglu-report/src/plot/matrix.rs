@@ -1,4 +1,5 @@
-//! A confusion matrix: rows are true classes, columns predicted ones; a cell is as dark as its share of the row.
+//! A confusion matrix: rows are true classes, columns predicted ones; a cell is as dark as its share of the row. As
+//! wide as its classes need, not as other plots.
 
 use super::canvas::{Anchor, Canvas, Frame, text_width};
 use crate::escape;
@@ -38,7 +39,7 @@ impl Matrix {
         let longest = names.iter().map(|n| text_width(n, 11.0)).fold(16.0, f64::max);
         let size = (560.0 / n as f64).clamp(9.0, 34.0);
         // Column names lean to the right at 60 degrees.
-        let grid = Grid { size, left: 26.0 + longest, top: 24.0 + longest * 0.87 };
+        let grid = Grid { size, left: 12.0 + longest, top: 10.0 + longest * 0.87 };
         let mut canvas = Canvas::default();
         draw_names(&mut canvas, &grid, &names);
         self.draw_cells(&mut canvas, &grid);
@@ -86,8 +87,6 @@ fn draw_names(canvas: &mut Canvas, grid: &Grid, names: &[String]) {
             r#"<text class="tick" transform="translate({x:.1} {y:.1}) rotate(-60)">{name}</text>"#
         ));
     }
-    canvas.text("label", [2.0, grid.top - 6.0], Anchor::Start, "true");
-    canvas.text("label", [grid.left - 6.0, 13.0], Anchor::End, "predicted");
 }
 
 #[cfg(test)]

@@ -11,6 +11,6 @@ mod ticks;
 pub use bars::{Bar, Bars};
 pub use canvas::{Frame, STYLE};
 pub use columns::{Column, Columns};
-pub use lines::{Axis, Lines, Look, Mark, Series};
+pub use lines::{Axis, Begin, Lines, Look, Mark, Series};
 pub use matrix::Matrix;
-pub use ticks::Scale;
+pub use ticks::{Scale, Values};

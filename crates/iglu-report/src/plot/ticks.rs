@@ -10,9 +10,20 @@ pub enum Scale {
     Log,
 }
 
+/// What can lie on an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Values {
+    /// Any number.
+    #[default]
+    Any,
+    /// Counts: nothing stands between two whole numbers.
+    Whole,
+}
+
 /// Round values from `low` to `high`, about `count` of them: steps of 1, 2 or 5 times a power of ten.
-pub(super) fn linear(low: f64, high: f64, count: usize) -> Vec<f64> {
-    let step = step(low, high, count);
+pub(super) fn linear([low, high]: [f64; 2], count: usize, values: Values) -> Vec<f64> {
+    let least = if values == Values::Whole { 1.0 } else { 0.0 };
+    let step = step(low, high, count).max(least);
     let first = (low / step - 1e-9).ceil() as i64;
     let last = (high / step + 1e-9).floor() as i64;
     (first..=last).map(|i| i as f64 * step).collect()
@@ -30,7 +41,7 @@ fn step(low: f64, high: f64, count: usize) -> f64 {
 pub(super) fn log(low: f64, high: f64) -> Vec<f64> {
     let decades = (high / low).log10();
     if decades < 1.0 {
-        return linear(low, high, 4);
+        return linear([low, high], 4, Values::Any);
     }
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let every = ((last - first) / 7 + 1) as usize;
@@ -83,12 +94,13 @@ mod tests {
 
     #[test]
     fn steps_are_round() {
-        check(&linear(0.0, 10.0, 5), Scale::Linear, "0 2 4 6 8 10");
-        check(&linear(0.901, 0.938, 5), Scale::Linear, "0.91 0.92 0.93");
-        check(&linear(-0.3, 1.1, 5), Scale::Linear, "0.0 0.5 1.0");
-        check(&linear(1.0, 200.0, 5), Scale::Linear, "50 100 150 200");
-        check(&linear(0.0, 250_000.0, 5), Scale::Linear, "0 50k 100k 150k 200k 250k");
-        check(&linear(0.0, 2e-5, 4), Scale::Linear, "0 5e-6 1e-5 1.5e-5 2e-5");
+        check(&linear([0.0, 10.0], 5, Values::Any), Scale::Linear, "0 2 4 6 8 10");
+        check(&linear([0.901, 0.938], 5, Values::Any), Scale::Linear, "0.91 0.92 0.93");
+        check(&linear([-0.3, 1.1], 5, Values::Any), Scale::Linear, "0.0 0.5 1.0");
+        check(&linear([1.0, 200.0], 5, Values::Any), Scale::Linear, "50 100 150 200");
+        check(&linear([0.0, 250_000.0], 5, Values::Any), Scale::Linear, "0 50k 100k 150k 200k 250k");
+        check(&linear([1.0, 3.0], 6, Values::Whole), Scale::Linear, "1 2 3");
+        check(&linear([0.0, 2e-5], 4, Values::Any), Scale::Linear, "0 5e-6 1e-5 1.5e-5 2e-5");
     }
 
     #[test]
