@@ -4,8 +4,10 @@
 
 mod data;
 mod harness;
+mod layers;
 mod plan;
 mod predict;
+mod recipes;
 mod threads;
 mod train;
 mod usage;
