@@ -13,6 +13,7 @@ mod memory;
 mod plan;
 mod predict;
 mod progress;
+mod recipes;
 mod report;
 mod seeds;
 mod session;
@@ -30,6 +31,7 @@ const EXAMPLES: &str = "\
 Examples:
   iglu train                                      train on a small built-in graph
   iglu train graph.npz --layers 3 --out runs/a    train on your own data
+  iglu train ppi/ --recipe ppi-large              a network of the paper
   iglu predict runs/a graph.npz --out scores.npy  scores of every node
   iglu evaluate runs/a graph.npz                  all scores, class by class
   iglu report runs/a runs/b --out compare.html    runs side by side
@@ -62,6 +64,8 @@ enum Command {
     Plan(Box<plan::PlanArgs>),
     /// Write a synthetic graph to a file, or list the shapes there are
     Synth(synth::SynthArgs),
+    /// List the built-in recipes (networks of the paper's tables), or print one
+    Recipes(recipes::RecipesArgs),
 }
 
 impl Command {
@@ -74,6 +78,7 @@ impl Command {
             Self::Inspect(args) => inspect::run(args),
             Self::Plan(args) => plan::run(args),
             Self::Synth(args) => synth::run(args),
+            Self::Recipes(args) => recipes::run(args),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The keys a configuration may have, found by writing the default one down. Names the nearest when one is wrong.
 
 use super::{Assignment, insert};
-use iglu::config::{Config, Scaling};
+use iglu::config::{Config, LazyDropout, Scaling};
 use iglu::layers::{Combine, NormOrder};
 use iglu::metrics::Metric;
 use iglu::{Error, Norm, Result};
@@ -23,6 +23,7 @@ const WORDS: &[(&str, Words)] = &[
     ("network.norm_order", words::<NormOrder>),
     ("network.combine", words::<Combine>),
     ("network.operator", words::<Norm>),
+    ("train.lazy_dropout", words::<LazyDropout>),
     ("data.features", words::<Scaling>),
     ("select.metric", words::<Metric>),
 ];

@@ -5,8 +5,10 @@
 mod data;
 mod folder;
 mod harness;
+mod layers;
 mod plan;
 mod predict;
+mod recipes;
 mod threads;
 mod train;
 mod usage;

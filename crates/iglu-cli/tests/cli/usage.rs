@@ -9,7 +9,7 @@ fn help_and_version_succeed_on_stdout() {
         let ended = scratch.iglu(args).check(0, &[]).says(&["iglu"]);
         assert_eq!(ended.stderr, "", "{args}");
     }
-    for command in ["train", "predict", "evaluate", "report", "inspect", "plan", "synth"] {
+    for command in ["train", "predict", "evaluate", "report", "inspect", "plan", "synth", "recipes"] {
         for help in ["-h", "--help"] {
             scratch.iglu(&format!("{command} {help}")).check(0, &[]).says(&["Usage: iglu", "Examples:"]);
         }

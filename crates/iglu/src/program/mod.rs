@@ -231,7 +231,7 @@ pub(crate) struct Counts {
 /// use iglu::program::{Builder, Source};
 /// use iglu::Activation;
 /// let mut b = Builder::default();
-/// let z = b.input(Source::Aggregate { layer: 1, hop: 0 }, 8);
+/// let z = b.input(Source::Aggregate { layer: 1, part: 0 }, 8);
 /// let h = b.linear("w", &[z], 4);
 /// let h = b.activate(h, Activation::Relu);
 /// let program = b.finish(h);
