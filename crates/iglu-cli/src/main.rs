@@ -2,6 +2,7 @@
 //!
 //! Results go to stdout, everything else to stderr. One file per subcommand; no algorithm lives here.
 
+mod convert;
 mod exit;
 mod folder;
 mod inspect;
@@ -25,6 +26,7 @@ Examples:
   iglu train graph.npz --layers 3 --out runs/a    train on your own data
   iglu predict runs/a graph.npz --out scores.npy  scores of every node
   iglu inspect graph.npz                          what is in a file
+  iglu convert graph.npz graph.iglu               the same as a file that opens at once
 
 Exit codes: 0 done, 20 diverged, 64 usage, 65 bad data, 66 missing input, 70 bug, 74 cannot write.";
 
@@ -44,6 +46,8 @@ enum Command {
     Predict(predict::PredictArgs),
     /// Sum up a dataset in numbers
     Inspect(inspect::InspectArgs),
+    /// Write a dataset as one file that opens at once
+    Convert(convert::ConvertArgs),
     /// Print the steps of training, without training
     Plan(Box<plan::PlanArgs>),
     /// Write a synthetic graph to a file, or list the shapes there are
@@ -56,6 +60,7 @@ impl Command {
             Self::Train(args) => train::run(args),
             Self::Predict(args) => predict::run(args),
             Self::Inspect(args) => inspect::run(args),
+            Self::Convert(args) => convert::run(args),
             Self::Plan(args) => plan::run(args),
             Self::Synth(args) => synth::run(args),
         }

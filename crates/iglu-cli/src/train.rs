@@ -9,7 +9,7 @@ use iglu::config::{Config, DataConfig};
 use iglu::observe::Stopwatch;
 use iglu::run::{Trained, fit};
 use iglu::{Dataset, Result, kernels};
-use iglu_data::{Card, DEFAULT_SOURCE, LoadOptions};
+use iglu_data::{Card, DEFAULT_SOURCE, LoadOptions, Verify};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -49,6 +49,7 @@ pub fn load_options(data: &DataConfig) -> LoadOptions {
         split_choice: data.split.clone(),
         split_seed: data.split_seed,
         self_loops: data.self_loops,
+        verify: Verify::Everything,
         ..LoadOptions::default()
     }
 }

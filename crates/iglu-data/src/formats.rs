@@ -6,6 +6,7 @@
 pub mod npy;
 pub mod npz;
 pub mod plain;
+pub mod store;
 
 use crate::{Limits, LoadOptions, quoted};
 use iglu::{Dataset, Error, Result};
@@ -24,7 +25,10 @@ pub struct Format {
 }
 
 /// All formats, tried from the top: what asks for more comes first.
-pub const FORMATS: &[Format] = &[Format { name: "plain npz", detect: plain::detect, read: plain::read }];
+pub const FORMATS: &[Format] = &[
+    Format { name: "iglu store", detect: store::detect, read: store::read },
+    Format { name: "plain npz", detect: plain::detect, read: plain::read },
+];
 
 /// What is seen of a path before anybody reads it.
 pub struct Place {

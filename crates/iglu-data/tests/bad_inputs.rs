@@ -437,7 +437,11 @@ fn files_that_are_no_datasets() {
         ("gz.npz", b"\x1f\x8b\x08".to_vec(), &["a gzip file", "unpack it"]),
         ("pickle.npz", b"\x80\x04\x95".to_vec(), &["a Python pickle", "can run code"]),
         ("lfs.npz", b"version https://git-lfs.github.com/spec/v1".to_vec(), &["git lfs pull"]),
-        ("junk.npz", b"\x00\x01abc".to_vec(), &["starts with \"\\x00\\x01abc\"", "known formats: plain npz"]),
+        (
+            "junk.npz",
+            b"\x00\x01abc".to_vec(),
+            &["starts with \"\\x00\\x01abc\"", "known formats: ", "plain npz"],
+        ),
         ("short.npz", b"PK\x03\x04".to_vec(), &["short.npz`: not a whole zip archive"]),
         ("bad.npz", changed(&[("y", ints("(3,)", &[0, 1, 0]))]), &["bad.npz`: y: (3,) int64"]),
     ];
