@@ -1,14 +1,16 @@
 //! `iglu inspect`: a dataset in numbers.
 
+use crate::settings::DataArgs;
 use crate::text;
+use crate::train::load_options;
 use iglu::Result;
-use iglu::config::SplitChoice;
-use iglu_data::{Card, DEFAULT_SOURCE, LoadOptions, Purpose};
+use iglu_data::{Card, DEFAULT_SOURCE, LoadOptions, Purpose, Verify};
 
 const EXAMPLES: &str = "\
 Examples:
   iglu inspect graph.npz
   iglu inspect graph.npz --split 3 --json
+  iglu inspect graph.iglu --verify
   iglu inspect synth:arxiv@0.1";
 
 /// Arguments of `iglu inspect`.
@@ -18,18 +20,20 @@ pub struct InspectArgs {
     /// An .npz file, or `synth:NAME[@scale][#seed]`
     #[arg(default_value = DEFAULT_SOURCE)]
     data: String,
-    /// Split: a number, random:0.6,0.2,0.2, per-class:20,500,1000 or FILE.npz
-    #[arg(long, value_name = "SPLIT", default_value_t, allow_negative_numbers = true)]
-    split: SplitChoice,
+    /// Read all bytes of a .iglu file and compare their checksums
+    #[arg(long)]
+    verify: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    how: DataArgs,
 }
 
 /// Loads and counts.
 pub fn run(args: &InspectArgs) -> Result<()> {
-    let split_choice = args.split.clone();
-    let options = LoadOptions { split_choice, purpose: Purpose::Predict, ..LoadOptions::default() };
+    let verify = if args.verify { Verify::Everything } else { Verify::Structure };
+    let options = LoadOptions { purpose: Purpose::Predict, verify, ..load_options(&args.how.resolve()?) };
     let data = iglu_data::load(&args.data, &options)?;
     text::notes(&data.notes);
     let card = Card::of(&data);

@@ -3,6 +3,7 @@
 //! Results go to stdout, everything else to stderr. One file per subcommand; no algorithm lives here.
 
 mod clock;
+mod convert;
 mod evaluate;
 mod exit;
 mod folder;
@@ -36,6 +37,7 @@ Examples:
   iglu evaluate runs/a graph.npz                  all scores, class by class
   iglu report runs/a runs/b --out compare.html    runs side by side
   iglu inspect graph.npz                          what is in a file
+  iglu convert graph.npz graph.iglu               the same as a file that opens at once
 
 Exit codes: 0 done, 20 diverged, 64 usage, 65 bad data, 66 missing input, 70 bug, 73 folder in use,
 74 cannot write.";
@@ -60,6 +62,8 @@ enum Command {
     Report(report::ReportArgs),
     /// Sum up a dataset in numbers
     Inspect(inspect::InspectArgs),
+    /// Write a dataset as one file that opens at once
+    Convert(convert::ConvertArgs),
     /// Print the steps of training, without training
     Plan(Box<plan::PlanArgs>),
     /// Write a synthetic graph to a file, or list the shapes there are
@@ -76,6 +80,7 @@ impl Command {
             Self::Evaluate(args) => evaluate::run(args),
             Self::Report(args) => report::run(args),
             Self::Inspect(args) => inspect::run(args),
+            Self::Convert(args) => convert::run(args),
             Self::Plan(args) => plan::run(args),
             Self::Synth(args) => synth::run(args),
             Self::Recipes(args) => recipes::run(args),

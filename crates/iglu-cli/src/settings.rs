@@ -6,7 +6,7 @@ mod file;
 mod keys;
 
 use crate::recipes;
-use iglu::config::Config;
+use iglu::config::{Config, DataConfig};
 use iglu::layers::{ARCHITECTURES, Architecture};
 use iglu::metrics::METRICS;
 use iglu::{Error, Result};
@@ -100,6 +100,38 @@ pub struct SettingsArgs {
     /// Score that chooses the best model
     #[arg(long, value_name = "NAME", help = metric_help())]
     metric: Option<String>,
+}
+
+/// Flags that say how data is read, for the subcommands that do not train.
+#[derive(Debug, Default, clap::Args)]
+pub struct DataArgs {
+    /// Split: a stored one by number, random:0.6,0.2,0.2, per-class:20,500,1000, FILE.npz or auto
+    #[arg(long, value_name = "SPLIT", allow_negative_numbers = true)]
+    split: Option<String>,
+    /// A key of the configuration of data, as `self_loops=keep` (repeatable, last one wins)
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl DataArgs {
+    /// How the data is to be read, checked.
+    pub fn resolve(&self) -> Result<DataConfig> {
+        let keys = Keys::new()?;
+        for text in &self.set {
+            let given = parse_set(text, &keys)?;
+            if !given.key.starts_with("data.") {
+                let found = format!("`{}` says nothing of data", given.key);
+                return Err(Error::usage(
+                    "--set",
+                    found,
+                    "give a key of [data], or use it with `iglu train`",
+                ));
+            }
+        }
+        let args =
+            SettingsArgs { split: self.split.clone(), set: self.set.clone(), ..SettingsArgs::default() };
+        Ok(args.resolve()?.data)
+    }
 }
 
 /// One value that the user gave, and where.

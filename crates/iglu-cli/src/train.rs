@@ -11,7 +11,7 @@ use clap::value_parser;
 use iglu::config::{Config, DataConfig};
 use iglu::observe::Stopwatch;
 use iglu::{Dataset, Result};
-use iglu_data::{DEFAULT_SOURCE, LoadOptions};
+use iglu_data::{DEFAULT_SOURCE, LoadOptions, Verify};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -62,6 +62,7 @@ pub fn load_options(data: &DataConfig) -> LoadOptions {
         split_choice: data.split.clone(),
         split_seed: data.split_seed,
         self_loops: data.self_loops,
+        verify: Verify::Everything,
         ..LoadOptions::default()
     }
 }

@@ -16,6 +16,7 @@ pub mod synth;
 pub use card::Card;
 pub use formats::npy::write_npy;
 pub use formats::plain::write_plain;
+pub use formats::store::write_store;
 pub use incident::{EdgeFeatures, incident_features};
 pub use nearest::{edit_distance, nearest};
 pub use splits::{choose_split, decided};
@@ -49,6 +50,20 @@ pub struct LoadOptions {
     pub purpose: Purpose,
     /// How edge features become node features, where nodes have none of their own.
     pub edge_features: EdgeFeatures,
+    /// How much of a store is read to check it.
+    pub verify: Verify,
+}
+
+/// How much of a [store](formats::store) is read before it is used; other files are read and checked whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Verify {
+    /// Header, table and whatever is copied: takes no time. A damaged row may end in a panic later.
+    #[default]
+    Header,
+    /// And that rows and features hold nothing impossible.
+    Structure,
+    /// And the checksums of all bytes.
+    Everything,
 }
 
 /// What data is for, and so what it must hold.
@@ -91,7 +106,9 @@ pub fn load(source: &str, options: &LoadOptions) -> Result<Dataset> {
         Some(recipe) => load_synth(recipe, &options),
         None => formats::read(Path::new(source), &options),
     };
-    prepare(data?, &options).map_err(|e| e.within(&format!("`{source}`")))
+    let mut data = data?;
+    data.source.get_or_insert_with(|| source.to_string());
+    prepare(data, &options).map_err(|e| e.within(&format!("`{source}`")))
 }
 
 /// Does to a dataset what does not depend on where it comes from: gives it the split chosen.

@@ -7,10 +7,11 @@
 
 mod rows;
 
-use crate::{Error, Real, Result};
+use crate::{Buffer, Error, Real, Result};
 use rayon::prelude::*;
 use rows::{Rows, Source};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// What to do with edges `(v, v)` of the input. Normalisations add their own loops, so the default drops these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
@@ -57,11 +58,26 @@ pub struct EdgeCounts {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Graph {
-    offsets: Vec<u64>,
-    neighbours: Vec<u32>,
-    weights: Option<Vec<Real>>,
+    offsets: Buffer<u64>,
+    neighbours: Buffer<u32>,
+    weights: Option<Buffer<Real>>,
     directed: bool,
     counts: EdgeCounts,
+}
+
+/// What a graph is made of, as it was when it was a graph before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GraphParts {
+    /// Row offsets (nodes + 1 of them).
+    pub offsets: Buffer<u64>,
+    /// All neighbour lists, one after the other, each sorted and without repetitions.
+    pub neighbours: Buffer<u32>,
+    /// Their weights.
+    pub weights: Option<Buffer<Real>>,
+    /// Edges send one way only.
+    pub directed: bool,
+    /// What was found in the edge list.
+    pub counts: EdgeCounts,
 }
 
 impl Graph {
@@ -110,8 +126,36 @@ impl Graph {
         let entries = rows.neighbours.len() - loops;
         let edges = if directed { entries } else { entries / 2 };
         let counts = EdgeCounts { edges, self_loops: loops, duplicates: 0 };
-        let Rows { offsets, neighbours, weights } = rows;
-        Self { offsets, neighbours, weights, directed, counts }
+        Self::with(rows, directed, counts)
+    }
+
+    /// Takes tidy rows; clones of the graph share them.
+    fn with(rows: Rows, directed: bool, counts: EdgeCounts) -> Self {
+        Self {
+            offsets: Buffer::kept(Arc::new(rows.offsets)),
+            neighbours: Buffer::kept(Arc::new(rows.neighbours)),
+            weights: rows.weights.map(|weights| Buffer::kept(Arc::new(weights))),
+            directed,
+            counts,
+        }
+    }
+
+    /// Takes the parts of a graph back. Looks at their ends only, so that it takes no time; [`Graph::check`] reads
+    /// the rest.
+    pub fn from_parts(parts: GraphParts) -> Result<Self> {
+        let GraphParts { offsets, neighbours, weights, directed, counts } = parts;
+        check_ends(&offsets, &neighbours, weights.as_deref())?;
+        Ok(Self { offsets, neighbours, weights, directed, counts })
+    }
+
+    /// Checks what [`Graph::from_parts`] takes on trust: rows in order, neighbours in range and sorted, weights finite.
+    pub fn check(&self) -> Result<()> {
+        check_rows(&self.offsets, &self.neighbours, self.all_weights())?;
+        let unsorted = |v: usize| !self.neighbours(v).is_sorted_by(|a, b| a < b);
+        match (0..self.nodes()).into_par_iter().position_first(unsorted) {
+            Some(v) => Err(Error::data("rows", format!("row {v} is not sorted"), MISFIT)),
+            None => Ok(()),
+        }
     }
 
     /// Refuses an undirected graph with an edge on one side only, or with two weights.
@@ -210,8 +254,7 @@ impl Graph {
         if !self.directed {
             return self.clone();
         }
-        let Rows { offsets, neighbours, weights } = rows::collect(self.nodes(), &Turned(self));
-        Self { offsets, neighbours, weights, directed: true, counts: self.counts }
+        Self::with(rows::collect(self.nodes(), &Turned(self)), true, self.counts)
     }
 
     /// The subgraph of `nodes` with ids 0.. in their order; edges to other nodes are dropped.
@@ -263,14 +306,16 @@ impl Graph {
             out.neighbours.extend(g.neighbours.iter().map(|u| u + base));
             out.offsets.extend(g.offsets[1..].iter().map(|o| o + start));
             if let Some(w) = &mut out.weights {
-                let ones = || vec![1.0; g.neighbours.len()];
-                w.extend(g.weights.clone().unwrap_or_else(ones));
+                match &g.weights {
+                    Some(weights) => w.extend_from_slice(weights),
+                    None => w.resize(w.len() + g.neighbours.len(), 1.0),
+                }
             }
             counts.edges += g.counts.edges;
             counts.self_loops += g.counts.self_loops;
             counts.duplicates += g.counts.duplicates;
         }
-        Ok(Self { offsets: out.offsets, neighbours: out.neighbours, weights: out.weights, directed, counts })
+        Ok(Self::with(out, directed, counts))
     }
 
     /// Bytes held.
@@ -330,30 +375,38 @@ fn check_nodes(n: usize) -> Result<()> {
     Err(Error::usage("nodes", format!("{n} nodes, at most {} are possible", u32::MAX), ""))
 }
 
-fn check_rows(offsets: &[u64], neighbours: &[u32], weights: Option<&[Real]>) -> Result<()> {
-    let (n, entries) = (offsets.len().saturating_sub(1), neighbours.len());
-    check_nodes(n)?;
-    let damaged = |found: String| Err(Error::data("rows", found, "the arrays do not belong together"));
-    match (offsets.first(), offsets.last()) {
-        (Some(0), Some(&end)) if end == entries as u64 => {}
-        (Some(0), Some(end)) => {
-            return damaged(format!("they end at {end}, but there are {entries} entries"));
+const MISFIT: &str = "the arrays do not belong together";
+
+/// Checks where rows begin and end.
+fn check_ends(offsets: &[u64], neighbours: &[u32], weights: Option<&[Real]>) -> Result<()> {
+    let entries = neighbours.len();
+    check_nodes(offsets.len().saturating_sub(1))?;
+    let misfit = |found: String| Err(Error::data("rows", found, MISFIT));
+    match (offsets.first(), offsets.last(), weights) {
+        (Some(0), Some(&end), _) if end != entries as u64 => {
+            misfit(format!("they end at {end}, but there are {entries} entries"))
         }
-        (first, _) => return damaged(format!("they start at {first:?}; expected 0")),
+        (Some(0), _, Some(weights)) if weights.len() != entries => {
+            misfit(format!("{} weights for {entries} entries", weights.len()))
+        }
+        (Some(0), ..) => Ok(()),
+        (first, ..) => misfit(format!("they start at {first:?}; expected 0")),
     }
+}
+
+fn check_rows(offsets: &[u64], neighbours: &[u32], weights: Option<&[Real]>) -> Result<()> {
+    check_ends(offsets, neighbours, weights)?;
+    let n = offsets.len() - 1;
     if let Some(v) = offsets.par_windows(2).position_first(|row| row[0] > row[1]) {
-        return damaged(format!("row {v} goes from {} back to {}", offsets[v], offsets[v + 1]));
+        let found = format!("row {v} goes from {} back to {}", offsets[v], offsets[v + 1]);
+        return Err(Error::data("rows", found, MISFIT));
     }
     if let Some(at) = neighbours.par_iter().position_first(|&u| u as usize >= n) {
         let found = format!("node {}, but there are {n} nodes (0..{})", neighbours[at], n.saturating_sub(1));
         let row = offsets.partition_point(|&o| o <= at as u64) - 1;
         return Err(Error::data(format!("rows: row {row}"), found, "check that ids start at 0"));
     }
-    let Some(weights) = weights else { return Ok(()) };
-    if weights.len() != entries {
-        return damaged(format!("{} weights for {entries} entries", weights.len()));
-    }
-    check_weights(weights)
+    weights.map_or(Ok(()), check_weights)
 }
 
 /// Edges as messages: to the target, and back where they are undirected.

@@ -35,6 +35,7 @@
 //! ```
 #![cfg_attr(feature = "f64", allow(clippy::useless_conversion, clippy::unnecessary_cast))]
 
+mod buffer;
 pub mod caches;
 pub mod config;
 mod dataset;
@@ -59,9 +60,10 @@ pub mod rng;
 pub mod run;
 pub mod side;
 
+pub use buffer::{Buffer, Keeper};
 pub use dataset::{Dataset, Labels, Names, Relation, Split};
 pub use error::{Error, Result};
-pub use graph::{EdgeCounts, EdgeOptions, Graph, SelfLoops};
+pub use graph::{EdgeCounts, EdgeOptions, Graph, GraphParts, SelfLoops};
 pub use kernels::rowwise::Activation;
 pub use mat::{Features, Mat, Real, Scratch, SparseMat};
 pub use operator::{Norm, Operator};

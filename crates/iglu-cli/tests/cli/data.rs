@@ -160,3 +160,55 @@ fn every_form_of_a_split_is_taken_by_every_command() {
         scratch.iglu(&format!("{command} --split nowhere.npz")).check(66, &["`nowhere.npz`", "fix: "]);
     }
 }
+
+#[test]
+fn training_on_a_store_equals_training_on_its_source() {
+    let scratch = Scratch::new("store");
+    scratch.iglu("synth ppi@0.01 --out g.npz").check(0, &[]);
+    for source in ["synth:village", "g.npz"] {
+        scratch
+            .iglu(&format!("convert {source} g.iglu"))
+            .check(0, &[])
+            .says(&["g.iglu: ", " nodes, ", "KiB"]);
+        for (source, out) in [(source, "a"), ("g.iglu", "b")] {
+            let flags = format!("train {source} --quiet --hidden 8 --epochs 2 --out {out}");
+            scratch.iglu(&flags).check(0, &[]);
+        }
+        assert!(scratch.read("a/model.safetensors") == scratch.read("b/model.safetensors"), "models differ");
+        let predict = |data: &str| scratch.json(&format!("predict a {data} --out s.npy --json"));
+        assert_eq!(predict("g.iglu")["test"], predict(source)["test"]);
+        let card = |data: &str| scratch.json(&format!("inspect {data} --json"));
+        assert_eq!(card("g.iglu"), card(source));
+    }
+}
+
+#[test]
+fn a_store_keeps_its_splits_or_the_one_asked_for() {
+    let scratch = Scratch::new("store-split");
+    scratch.iglu("convert synth:village a.iglu --split per-class:10,100,50").check(0, &[]);
+    let card = scratch.json("inspect a.iglu --json");
+    assert_eq!((&card["train"], &card["test"]), (&80.into(), &50.into()));
+    scratch.iglu("convert a.iglu b.npz").check(0, &[]);
+    scratch.iglu("convert b.npz b.iglu").check(0, &[]);
+    assert_eq!(scratch.json("inspect b.npz --json")["train"], 80);
+    for source in ["a.iglu", "b.npz", "b.iglu"] {
+        scratch.iglu(&format!("inspect {source} --split 1")).check(65, &["split 1 was asked for"]);
+    }
+}
+
+#[test]
+fn damaged_stores_are_found() {
+    let scratch = Scratch::new("store-damage");
+    scratch.iglu("convert synth:village@0.1 g.iglu").check(0, &[]);
+    scratch.iglu("inspect g.iglu --verify").check(0, &[]);
+    let good = scratch.read("g.iglu");
+    let mut bad = good.clone();
+    let middle = bad.len() / 2;
+    bad[middle] ^= 1;
+    scratch.file("bad.iglu", &bad);
+    for command in ["inspect bad.iglu --verify", "train bad.iglu"] {
+        scratch.iglu(command).check(65, &["`bad.iglu`", "section ", "checksum ", "fix: "]);
+    }
+    scratch.file("cut.iglu", &good[..good.len() - 1]);
+    scratch.iglu("inspect cut.iglu").check(65, &["`cut.iglu`", "declares", "fix: "]);
+}

@@ -122,7 +122,7 @@ fn rows_given_are_sorted_and_merged() {
     assert_eq!((g.neighbours(0), g.weights(0).unwrap()), (&[0, 1][..], &[1.0, 2.5][..]));
     let edges = crowd(2000, 30_000);
     let g = Graph::from_edges(2000, &edges, EdgeOptions::default()).unwrap();
-    let back = Graph::from_rows(g.offsets.clone(), g.neighbours.clone(), None, false).unwrap();
+    let back = Graph::from_rows(g.offsets.to_vec(), g.neighbours.to_vec(), None, false).unwrap();
     assert_eq!((back.columns(), back.counts().edges), (g.columns(), g.counts().edges));
     assert_eq!(Graph::from_rows(vec![0], vec![], None, false).unwrap().nodes(), 0);
 }
@@ -163,4 +163,29 @@ fn bad_edges_name_row_and_value() {
     let options = EdgeOptions { weights: Some(&[-1.0]), ..Default::default() };
     let e = Graph::from_edges(3, &[[0, 1]], options).unwrap_err();
     assert!(e.to_string().contains("weight -1"), "{e}");
+}
+
+#[test]
+fn parts_make_the_same_graph_and_are_checked_on_demand() {
+    let g = Graph::from_edges(4, &[[0, 1], [1, 2], [1, 2]], EdgeOptions::default()).unwrap();
+    let parts = || GraphParts {
+        offsets: g.offsets.clone(),
+        neighbours: g.neighbours.clone(),
+        weights: None,
+        directed: false,
+        counts: g.counts,
+    };
+    let back = Graph::from_parts(parts()).unwrap();
+    assert!(back == g && back.check().is_ok());
+    let refused = |parts: GraphParts, expect: &str| {
+        let e = Graph::from_parts(parts).and_then(|g| g.check()).unwrap_err();
+        assert!(e.to_string().contains(expect), "{e}");
+    };
+    refused(
+        GraphParts { offsets: vec![0, 1, 3, 4].into(), neighbours: vec![1, 2, 0, 1].into(), ..parts() },
+        "row 1 is not sorted",
+    );
+    refused(GraphParts { neighbours: vec![1, 0, 2, 4].into(), ..parts() }, "row 2: node 4");
+    refused(GraphParts { neighbours: vec![1, 0, 2].into(), ..parts() }, "end at 4, but there are 3");
+    refused(GraphParts { weights: Some(vec![1.0].into()), ..parts() }, "1 weights for 4 entries");
 }
