@@ -5,6 +5,7 @@
 //! Nothing here trains or knows networks.
 
 mod card;
+mod caught;
 pub mod formats;
 mod incident;
 pub mod model;
@@ -13,6 +14,7 @@ mod output;
 pub mod synth;
 
 pub use card::Card;
+pub use caught::catching_panics;
 pub use formats::npy::write_npy;
 pub use formats::plain::write_plain;
 pub use incident::{EdgeFeatures, incident_features};
