@@ -6,6 +6,7 @@ use crate::train::load_options;
 use iglu::config::SplitChoice;
 use iglu::{Error, Result};
 use iglu_data::{LoadOptions, Purpose};
+use iglu_report::numbers::{bytes, grouped};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -42,10 +43,10 @@ pub fn run(args: &ConvertArgs) -> Result<()> {
     }
     write(&args.out, &data)?;
     text::notes(&data.notes);
-    let [nodes, edges] = [data.graph.nodes(), data.graph.counts().edges].map(text::grouped);
+    let [nodes, edges] = [data.graph.nodes(), data.graph.counts().edges].map(grouped);
     let size = args.out.metadata().map_or(0, |about| about.len());
     let out = args.out.display();
-    text::print(&format!("{out}: {} with {nodes} nodes, {edges} edges, {}", data.name, text::bytes(size)))
+    text::print(&format!("{out}: {} with {nodes} nodes, {edges} edges, {}", data.name, bytes(size)))
 }
 
 type Writer = fn(&Path, &iglu::Dataset) -> Result<()>;

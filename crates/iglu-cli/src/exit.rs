@@ -24,9 +24,13 @@ pub fn usage(message: &clap::Error) -> u8 {
     if message.use_stderr() { USAGE } else { 0 }
 }
 
-/// From now on a panic prints a short message that asks for a report.
+/// From now on a panic prints a short message that asks for a report, unless it is about to become an error.
 pub fn announce_panics() {
-    panic::set_hook(Box::new(|info| text::note(&apology(info))));
+    panic::set_hook(Box::new(|info| {
+        if !iglu_data::catching_panics() {
+            text::note(&apology(info));
+        }
+    }));
 }
 
 /// Runs the program; a panic in it ends with exit code 70.

@@ -5,6 +5,7 @@
 //! Nothing here trains or knows networks.
 
 mod card;
+mod caught;
 pub mod formats;
 mod incident;
 pub mod model;
@@ -14,6 +15,7 @@ mod splits;
 pub mod synth;
 
 pub use card::Card;
+pub use caught::catching_panics;
 pub use formats::npy::write_npy;
 pub use formats::plain::write_plain;
 pub use formats::store::write_store;

@@ -6,9 +6,63 @@
 
 mod common;
 
-use iglu::{Dataset, Labels};
-use iglu_data::{Card, LoadOptions, load};
+use common::reading::{self, assert_close, numbers};
+use iglu::{Dataset, Labels, Names};
+use iglu_data::formats::mat::MatFile;
+use iglu_data::{Card, Limits, LoadOptions, load};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/wild")
+}
+
+fn expected() -> Value {
+    serde_json::from_str(&std::fs::read_to_string(golden().join("expected.json")).unwrap()).unwrap()
+}
+
+fn words(names: Option<&Names>) -> Option<Vec<&str>> {
+    names.map(|names| names.iter().collect())
+}
+
+fn listed(value: Option<&Value>) -> Option<Vec<&str>> {
+    Some(value?.as_array().unwrap().iter().map(|v| v.as_str().unwrap()).collect())
+}
+
+#[test]
+fn every_form_reads_as_others_read_it() {
+    for (source, expect) in expected()["datasets"].as_object().unwrap() {
+        if !cfg!(feature = "parquet") && ["tables/columns", "tables/typed"].contains(&source.as_str()) {
+            continue;
+        }
+        let (path, split) = source.split_once("?split=").unwrap_or((source, "0"));
+        let options = LoadOptions { split: split.parse().unwrap(), ..Default::default() };
+        let data = load(golden().join(path).to_str().unwrap(), &options).unwrap_or_else(|e| panic!("{e}"));
+        reading::check(source, &data, expect);
+        assert_eq!(data.notes.len() as u64, expect["notes"].as_u64().unwrap(), "{source}: {:?}", data.notes);
+        assert_eq!(words(data.node_names.as_ref()), listed(expect.get("names")), "{source}");
+        assert_eq!(words(data.class_names.as_ref()), listed(expect.get("classes")), "{source}");
+        let relations = data.relations.iter().map(|r| (r.name.as_str(), r.graph.counts().edges as u64));
+        let known = expect.get("relations").and_then(Value::as_object).into_iter().flatten();
+        assert!(
+            relations.eq(known.map(|(name, count)| (name.as_str(), count.as_u64().unwrap()))),
+            "{source}"
+        );
+    }
+}
+
+#[test]
+fn matlab_arrays_of_every_type_and_order_read_as_in_scipy() {
+    for (file, arrays) in expected()["arrays"].as_object().unwrap() {
+        let mut mat = MatFile::open(&golden().join("matlab").join(file), Limits::default()).unwrap();
+        for (name, expect) in arrays.as_object().unwrap() {
+            let array = mat.dense(name).unwrap();
+            let shape: Vec<f64> = array.shape().iter().map(|&n| n as f64).collect();
+            assert_eq!(shape, numbers(&expect["shape"]), "{file} {name}");
+            assert_close(&array.numbers(Some).unwrap(), &numbers(&expect["values"]), 0.0, name);
+        }
+    }
+}
 
 /// A folder of real graphs beside the repository; says so if it is not there.
 fn real(folder: &str) -> Option<PathBuf> {

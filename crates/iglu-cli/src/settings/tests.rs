@@ -82,7 +82,7 @@ fn a_recipe_is_beaten_by_everything_but_defaults() {
 
 #[test]
 fn a_recipe_is_a_file_like_any_other() {
-    for recipe in crate::recipes::RECIPES {
+    for recipe in recipes::RECIPES {
         let config = with_file(recipe.name, recipe.text, SettingsArgs::default()).unwrap();
         assert_eq!(config, recipe.config().unwrap(), "{}", recipe.name);
         assert_ne!(config, Config::default());

@@ -9,6 +9,8 @@ pub(super) mod edges;
 pub(super) mod index;
 mod names;
 mod nodes;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod split;
 pub(super) mod value;
 pub(super) mod words;
@@ -89,12 +91,7 @@ pub(super) fn open<T>(
             .read_to_end(&mut head)
             .map_err(|e| unreadable(path, &e))?;
         if head == PARQUET {
-            let found = "this is a Parquet file, and this program was built without them";
-            return Err(Error::data(
-                "",
-                found,
-                "build it with `--features parquet`, or save the table as csv",
-            ));
+            return with_parquet(path, options, read);
         }
         if head.is_empty() {
             return Err(unrecognised(&head, "a table"));
@@ -102,6 +99,25 @@ pub(super) fn open<T>(
         read(&mut Csv::open(path, options.limits, is_header)?)
     };
     open().map_err(|e| e.within(&quoted(path)))
+}
+
+#[cfg(feature = "parquet")]
+fn with_parquet<T>(
+    path: &Path,
+    options: &LoadOptions,
+    read: impl FnOnce(&mut dyn Table) -> Result<T>,
+) -> Result<T> {
+    read(&mut parquet::Parquet::open(path, options.limits)?)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn with_parquet<T>(
+    _path: &Path,
+    _options: &LoadOptions,
+    _read: impl FnOnce(&mut dyn Table) -> Result<T>,
+) -> Result<T> {
+    let found = "this is a Parquet file, and this program was built without them";
+    Err(Error::data("", found, "build it with `--features parquet`, or save the table as csv"))
 }
 
 /// Edges alone: nodes without labels, good for looking and predicting.

@@ -65,7 +65,7 @@ impl<'a> Elements<'a> {
         }
         let start = self.at + 8;
         let end = start + second;
-        let next = if kind == PACKED { end } else { end.next_multiple_of(8) };
+        let next = if kind == PACKED { end } else { start + second.next_multiple_of(8) };
         Ok(Tag { kind, data: start..end, next })
     }
 

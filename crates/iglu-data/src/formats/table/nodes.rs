@@ -125,7 +125,7 @@ impl Column {
             Self::Names(names) => names.push(value.text(at)?.into()),
             Self::Labels(words) => words.take(value, at)?,
             Self::Parts(parts) => parts.push(Part::read(value, at)?),
-            Self::Mask(part, parts) => parts.push(split::truth(value, at)?.then_some(*part)),
+            Self::Mask(part, parts) => parts.push(split::is_set(value, at)?.then_some(*part)),
             Self::Numbers(numbers) => numbers.take(value, at)?,
             Self::Ignored => {}
         }

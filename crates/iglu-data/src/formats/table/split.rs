@@ -50,19 +50,13 @@ pub fn is_split(name: &str) -> bool {
         .is_some_and(|rest| rest.trim_start_matches('_').bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Yes or no, in one of its spellings.
-pub fn truth(value: &Value<'_>, at: At) -> Result<bool> {
-    let spelled = |text: &[u8]| match text.to_ascii_lowercase().as_slice() {
-        b"true" => Some(true),
-        b"false" => Some(false),
-        _ => None,
-    };
-    let truth = match *value {
-        Value::Flag(truth) => Some(truth),
-        Value::Text(text) if spelled(text).is_some() => spelled(text),
-        _ => value.whole().and_then(|v| [false, true].into_iter().find(|&t| i64::from(t) == v)),
-    };
-    truth.ok_or_else(|| value.refused(at, "true or false, 1 or 0"))
+/// An entry of a mask.
+pub fn is_set(value: &Value<'_>, at: At) -> Result<bool> {
+    match (value.truth(), value.whole()) {
+        (Some(truth), _) => Ok(truth),
+        (None, Some(bit @ 0..=1)) => Ok(bit == 1),
+        _ => Err(value.refused(at, "true or false, 1 or 0")),
+    }
 }
 
 /// Adds nodes to the parts they are in.

@@ -49,14 +49,24 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The number it is; yes and no are 1 and 0.
+    /// The number it is; `true` and `false` are 1 and 0.
     pub fn number(&self) -> Option<f64> {
         match *self {
-            Self::Text(text) => lines::decimal(text),
+            Self::Text(text) => lines::decimal(text).or_else(|| self.truth().map(|t| f64::from(u8::from(t)))),
             Self::Whole(value) => Some(value as f64),
             Self::Number(value) => Some(value),
             Self::Flag(value) => Some(f64::from(u8::from(value))),
             Self::Missing => None,
+        }
+    }
+
+    /// Yes or no, if it says `true` or `false`.
+    pub fn truth(&self) -> Option<bool> {
+        match *self {
+            Self::Text(text) if text.eq_ignore_ascii_case(b"true") => Some(true),
+            Self::Text(text) if text.eq_ignore_ascii_case(b"false") => Some(false),
+            Self::Flag(value) => Some(value),
+            _ => None,
         }
     }
 

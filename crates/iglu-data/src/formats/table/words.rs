@@ -26,7 +26,7 @@ impl Words {
         }
         let text = match value.whole() {
             Some(whole) => whole.to_string().into(),
-            None if value.number().is_some() && !matches!(value, Value::Flag(_)) => {
+            None if value.number().is_some() && value.truth().is_none() => {
                 return Err(value.refused(at, "a class: a whole number or a name"));
             }
             None => value.text(at)?,
