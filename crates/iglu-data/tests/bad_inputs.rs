@@ -5,21 +5,13 @@
 
 mod common;
 
-use common::{bools, floats, folder, ints, npy, npy_with, npz, parse, path_of_four, small};
+use common::{assert_says, bools, floats, folder, ints, npy, npy_with, npz, parse, path_of_four, small};
 use iglu::config::SplitChoice;
 use iglu::{Error, SelfLoops};
 use iglu_data::formats::npy::Array;
 use iglu_data::{Limits, LoadOptions, load};
 use std::path::Path;
 use zip::CompressionMethod;
-
-fn assert_says(case: &str, e: &Error, fragments: &[&str]) {
-    let text = e.to_string();
-    for fragment in fragments {
-        assert!(text.contains(fragment), "{case}: expected `{fragment}` in:\n{text}");
-    }
-    assert!(text.contains("\n  fix: "), "{case}: no remedy in:\n{text}");
-}
 
 #[test]
 fn npy_files() {
