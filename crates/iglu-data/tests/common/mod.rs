@@ -4,13 +4,22 @@
 
 pub mod reading;
 
-use iglu::{Dataset, Result};
+use iglu::{Dataset, Error, Result};
 use iglu_data::formats::{npz::Npz, plain};
 use iglu_data::{Limits, LoadOptions};
 use std::io::{Cursor, Write};
 use std::path::PathBuf;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
+
+/// Checks that a message has these fragments and a remedy.
+pub fn assert_says(case: &str, e: &Error, fragments: &[&str]) {
+    let text = e.to_string();
+    for fragment in fragments {
+        assert!(text.contains(fragment), "{case}: expected `{fragment}` in:\n{text}");
+    }
+    assert!(text.contains("\n  fix: "), "{case}: no remedy in:\n{text}");
+}
 
 /// An .npy file of version 1.0 with this text as its header.
 pub fn npy_with(header: &str, body: &[u8]) -> Vec<u8> {
