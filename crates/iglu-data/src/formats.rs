@@ -30,7 +30,7 @@ pub mod table;
 pub mod yandex;
 
 use crate::{Limits, LoadOptions, Purpose, quoted};
-use iglu::{Dataset, Error, Labels, Result};
+use iglu::{Dataset, Error, Labels, Result, Split};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -135,6 +135,20 @@ pub fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     }
 }
 
+/// The last check of a dataset of several files: its parts fit together, and there is something to learn from. What has
+/// no labels needs no split.
+fn checked(mut data: Dataset, path: &Path, options: &LoadOptions) -> Result<Dataset> {
+    if options.purpose == Purpose::Predict && data.labels.classes() == 0 {
+        data.split = Split::default();
+    }
+    if options.purpose == Purpose::Train && data.split.train.is_empty() {
+        let fix = "list at least one labelled node for training";
+        return Err(Error::data(format!("{}: train", quoted(path)), "no training node", fix));
+    }
+    data.validate().map_err(|e| e.within(&quoted(path)))?;
+    Ok(data)
+}
+
 /// Refuses any split but the first, where data has one split.
 fn only_split(number: usize) -> Result<()> {
     if number == 0 {
@@ -229,6 +243,8 @@ fn unreadable(path: &Path, e: &io::Error) -> Error {
     Error::missing("", format!("cannot be read: {e}"), fix)
 }
 
+const LFS_POINTER: &[u8] = b"version https://git-lfs";
+
 /// Beginnings of files that people give by mistake: bytes, what they are, the way out.
 const WELL_KNOWN: &[(&[u8], &str, &str)] = &[
     (
@@ -244,7 +260,7 @@ const WELL_KNOWN: &[(&[u8], &str, &str)] = &[
     (b"\x80\x03", "a Python pickle", "pickles can run code and are not read; convert with np.savez"),
     (b"\x80\x04", "a Python pickle", "pickles can run code and are not read; convert with np.savez"),
     (b"MATLAB 5.0", "a MATLAB file", "convert it: scipy.io.loadmat, then np.savez"),
-    (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "run `git lfs pull`"),
+    (LFS_POINTER, "a Git LFS pointer, not the file itself", "run `git lfs pull`"),
 ];
 
 /// The error for bytes that are not `expected`; names what they seem to be.
@@ -264,8 +280,15 @@ pub(crate) fn unrecognised(head: &[u8], expected: &str) -> Error {
     Error::data("", found, format!("known formats: {}", names.join(", ")))
 }
 
+/// Refuses what downloads leave in place of a file: a page or a pointer.
+fn refuse_stand_in(head: &[u8], expected: &str) -> Result<()> {
+    let stand_in = looks_like_html(head) || head.starts_with(LFS_POINTER);
+    if stand_in { Err(unrecognised(head, expected)) } else { Ok(()) }
+}
+
 fn looks_like_html(head: &[u8]) -> bool {
-    let text = head.trim_ascii_start().to_ascii_lowercase();
+    let text = head.trim_ascii_start();
+    let text = text[..text.len().min(16)].to_ascii_lowercase();
     [&b"<!doctype"[..], b"<html", b"<head", b"<?xml", b"<body"].iter().any(|tag| text.starts_with(tag))
 }
 

@@ -1,10 +1,17 @@
 //! Thousands of damaged files: every one is read or refused, none makes the reader panic, hang or swallow memory.
 
+#![expect(clippy::unwrap_used, reason = "a failure in a helper is a failed test")]
+
 mod common;
 
+use common::folders::{copy, files, golden, packed, unpacked};
 use common::{npz, parse, path_of_four, small};
 use iglu_data::formats::npy::Array;
-use zip::CompressionMethod;
+use iglu_data::formats::pickle::Pickle;
+use iglu_data::load;
+use std::io::{Cursor, Read};
+use std::path::Path;
+use zip::{CompressionMethod, ZipArchive};
 
 /// A small generator of its own (xorshift), so that failures repeat.
 struct Dice(u64);
@@ -70,5 +77,80 @@ fn damaged_arrays_in_sound_archives_never_panic() {
         let hit = dice.roll(arrays.len());
         arrays[hit].1 = mutated(&arrays[hit].1, &mut dice);
         let _ = parse(npz(arrays, CompressionMethod::Stored), &small());
+    }
+}
+
+/// Damage to the file itself or, in every second roll, to what it packs, so that it gets past the checksums.
+fn mutated_file(name: &Path, file: &[u8], dice: &mut Dice) -> Vec<u8> {
+    let ending = name.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    match ending {
+        "gz" if dice.roll(2) == 0 => packed(&mutated(&unpacked(file), dice)),
+        "npz" if dice.roll(2) == 0 => {
+            let mut archive = ZipArchive::new(Cursor::new(file)).unwrap();
+            let names: Vec<String> = archive.file_names().map(str::to_string).collect();
+            let hit = dice.roll(names.len());
+            let member = |(at, name): (usize, &String)| {
+                let mut bytes = Vec::new();
+                archive.by_name(name).unwrap().read_to_end(&mut bytes).unwrap();
+                let key = name.strip_suffix(".npy").unwrap().to_string();
+                (key, if at == hit { mutated(&bytes, dice) } else { bytes })
+            };
+            let members: Vec<(String, Vec<u8>)> = names.iter().enumerate().map(member).collect();
+            npz(members.iter().map(|(key, bytes)| (key.as_str(), bytes.clone())), CompressionMethod::Stored)
+        }
+        _ => mutated(file, dice),
+    }
+}
+
+/// Damages every file of a dataset `rounds` times, one at a time; returns how often it was read all the same.
+fn damage(dataset: &str, source: &str, rounds: usize) -> usize {
+    let mut dice = Dice(0x0dd0_5eed_cafe_f00d);
+    let work = copy(dataset, "damaged");
+    let source = work.join(source);
+    assert!(load(source.to_str().unwrap(), &small()).is_ok(), "{dataset}");
+    let mut read = 0;
+    for name in files(&work) {
+        let good = std::fs::read(work.join(&name)).unwrap();
+        for _ in 0..rounds {
+            std::fs::write(work.join(&name), mutated_file(&name, &good, &mut dice)).unwrap();
+            read += usize::from(load(source.to_str().unwrap(), &small()).is_ok());
+        }
+        std::fs::write(work.join(&name), good).unwrap();
+    }
+    read
+}
+
+#[test]
+fn damaged_folders_never_panic() {
+    let datasets = [
+        ("planetoid", "ind.mixed.x"),
+        ("planetoid", "ind.turned.x"),
+        ("ogb_citation", ""),
+        ("ogb_proteins", ""),
+        ("ogb_binary", ""),
+        ("graphsaint", ""),
+        ("graphsaint_multi", ""),
+        ("graphsage", ""),
+        ("graphsage_positions", ""),
+        ("authors_ppi", ""),
+        ("authors_flickr", ""),
+        ("ppi", ""),
+    ];
+    let read: usize = datasets.iter().map(|(dataset, source)| damage(dataset, source, 60)).sum();
+    assert!(read > 0, "some damage is harmless");
+}
+
+#[test]
+fn damaged_pickles_never_panic() {
+    let mut dice = Dice(0x7ea5_e11e_5eed_0001);
+    for name in files(&golden("planetoid")) {
+        let good = std::fs::read(golden("planetoid").join(&name)).unwrap();
+        for _ in 0..4000 {
+            if let Ok(pickle) = Pickle::parse(mutated(&good, &mut dice)) {
+                let root = pickle.root();
+                let _ = (pickle.array(root), pickle.csr(root), pickle.items(root).map(<[_]>::len));
+                let _ = (pickle.dict(root).map(<[_]>::len), pickle.text(root).map(|text| text.len()));
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use super::npy::read_npy;
 use super::plain::features::dense;
 use super::plain::labels::zero_one;
 use super::plain::split::node_ids;
-use super::{Place, file_name, folder_name, left_out, mirror, only_split, part, unknown_labels};
+use super::{Place, checked, file_name, folder_name, left_out, mirror, only_split, part, unknown_labels};
 use crate::{LoadOptions, quoted};
 use iglu::{Dataset, Error, Features, Labels, Result, Split};
 use std::path::{Path, PathBuf};
@@ -39,8 +39,7 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let note = mirrored.note(&file_name(&adjacency));
     let mut data = Dataset::new(&folder_name(path), mirrored.graph, features, labels, split);
     data.notes.extend(note);
-    data.validate().map_err(|e| e.within(&quoted(path)))?;
-    Ok(data)
+    checked(data, path, options)
 }
 
 /// The first of two files that is there.

@@ -10,7 +10,9 @@ use super::json::{self, Entries};
 use super::node_link::NodeLink;
 use super::npy::read_npy;
 use super::plain::features::dense;
-use super::{Place, file_name, folder_of, left_out, mirror, missing_part, only_split, unknown_labels};
+use super::{
+    Place, checked, file_name, folder_of, left_out, mirror, missing_part, only_split, unknown_labels,
+};
 use crate::{LoadOptions, quoted};
 use iglu::{Dataset, Error, Features, Labels, Names, Result, SparseMat, Split};
 use std::collections::HashMap;
@@ -46,8 +48,7 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let mut data = Dataset::new(&files.prefix, mirrored.graph, features, labels, split);
     data.notes.extend([one_way, no_features, unmarked].into_iter().flatten());
     data.node_names = rows.own_names();
-    data.validate().map_err(|e| e.within(&quoted(path)))?;
-    Ok(data)
+    checked(data, path, options)
 }
 
 /// Files of one prefix.

@@ -7,7 +7,7 @@ use super::class_map::{self, Class};
 use super::json::{self, Entries};
 use super::npy::read_npy;
 use super::plain::features::dense;
-use super::{Place, folder_name, left_out, mirror, only_split, part, unknown_labels};
+use super::{Place, checked, folder_name, left_out, mirror, only_split, part, unknown_labels};
 use crate::{LoadOptions, quoted};
 use iglu::{Dataset, Error, Features, Labels, Result, Split};
 use std::path::Path;
@@ -31,8 +31,7 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let note = mirrored.note("adj_full.npz");
     let mut data = Dataset::new(&folder_name(path), mirrored.graph, features, labels, split);
     data.notes.extend(note);
-    data.validate().map_err(|e| e.within(&quoted(path)))?;
-    Ok(data)
+    checked(data, path, options)
 }
 
 fn labels(folder: &Path, n: usize, options: &LoadOptions) -> Result<Labels> {

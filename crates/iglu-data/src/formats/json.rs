@@ -6,6 +6,7 @@
 
 use super::gz::{Unpacked, cause};
 use super::lines::BYTE_ORDER_MARK;
+use super::refuse_stand_in;
 use crate::{Limits, quoted};
 use iglu::{Error, Result};
 use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor};
@@ -24,7 +25,9 @@ pub fn read<T: DeserializeOwned>(path: &Path, limits: Limits) -> Result<T> {
 /// Reads JSON to the end of `source`.
 pub fn parse<T: DeserializeOwned>(source: impl Read) -> Result<T> {
     let mut source = BufReader::with_capacity(256 << 10, source);
-    if source.fill_buf().map_err(cause)?.starts_with(BYTE_ORDER_MARK) {
+    let head = source.fill_buf().map_err(cause)?;
+    refuse_stand_in(head, "JSON")?;
+    if head.starts_with(BYTE_ORDER_MARK) {
         source.consume(BYTE_ORDER_MARK.len());
     }
     serde_json::from_reader(source).map_err(refused)
@@ -117,6 +120,7 @@ mod tests {
         says::<Point>("{\"x\": 1} 2", "trailing characters");
         says::<Point>("{\"x\": \"1\"}", "invalid type: string \"1\", expected f64");
         says::<Entries<f64>>("[1]", "expected an object");
+        says::<Point>("<!DOCTYPE html>", "looks like HTML: the download failed");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! line as `\n` does. Decimal numbers are correctly rounded, as Python rounds them. Knows no quotes.
 
 use super::gz::{Unpacked, cause};
+use super::refuse_stand_in;
 use crate::{Limits, quoted};
 use iglu::{Error, Result};
 use std::fs::File;
@@ -24,6 +25,8 @@ pub struct Lines<R = BufReader<File>> {
     start: usize,
     end: usize,
     number: usize,
+    /// Whether a line has been given out.
+    begun: bool,
 }
 
 /// One line, without its end.
@@ -50,7 +53,7 @@ pub fn in_file<T>(path: &Path, limits: Limits, read: impl FnOnce(&mut Lines) -> 
 impl<R: BufRead> Lines<R> {
     /// Lines of any source.
     pub fn new(source: Unpacked<R>) -> Self {
-        Self { source, buffer: vec![0; BUFFER], start: 0, end: 0, number: 0 }
+        Self { source, buffer: vec![0; BUFFER], start: 0, end: 0, number: 0, begun: false }
     }
 
     /// The next line that is not empty; `None` after the last.
@@ -67,6 +70,9 @@ impl<R: BufRead> Lines<R> {
             }
             if !self.buffer[span.clone()].trim_ascii().is_empty() {
                 let bytes = &self.buffer[span];
+                if !std::mem::replace(&mut self.begun, true) {
+                    refuse_stand_in(bytes, "text")?;
+                }
                 return Ok(Some(Line {
                     number: self.number,
                     bytes: bytes.strip_suffix(b"\r").unwrap_or(bytes),

@@ -10,7 +10,7 @@ mod split;
 mod text;
 
 use super::plain::labels::{from_ids, label};
-use super::{Place, folder_name, list, mirror, missing_part, unknown_labels};
+use super::{Place, checked, folder_name, list, mirror, missing_part, unknown_labels};
 use crate::{EdgeFeatures, LoadOptions, Purpose, quoted};
 use iglu::{Dataset, Error, Features, Labels, Mat, Result};
 use std::path::{Path, PathBuf};
@@ -112,8 +112,7 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     drop(edges);
     let mut data = Dataset::new(&folder_name(path), mirrored.graph, Features::Dense(features), labels, split);
     data.notes.push("each edge is used in both directions".to_string());
-    data.validate().map_err(|e| e.within(&quoted(path)))?;
-    Ok(data)
+    checked(data, path, options)
 }
 
 fn open(raw: &Path, options: &LoadOptions) -> Result<Box<dyn Raw>> {

@@ -12,6 +12,7 @@ mod machine;
 mod names;
 
 use super::npy::Array;
+use super::refuse_stand_in;
 use super::scipy_npz::Parts;
 use iglu::{Error, Result};
 use names::Name;
@@ -84,6 +85,7 @@ struct ArrayParts {
 impl Pickle {
     /// Decodes a whole file.
     pub fn parse(file: Vec<u8>) -> Result<Self> {
+        refuse_stand_in(&file, "a pickle")?;
         let (objects, root) = machine::run(&file)?;
         Ok(Self { file, objects, root })
     }

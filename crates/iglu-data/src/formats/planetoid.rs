@@ -9,7 +9,7 @@ use super::lines::{self, Columns};
 use super::mirror;
 use super::pickle::{Pickle, Value, whole};
 use super::scipy_npz::{Csr, Keys};
-use super::{Place, file_name, folder_of, missing_part, only_split, read_whole};
+use super::{Place, checked, file_name, folder_of, missing_part, only_split, read_whole};
 use crate::{LoadOptions, quoted};
 use iglu::{Dataset, Error, Features, Labels, Result, SparseMat, Split};
 use std::path::{Path, PathBuf};
@@ -61,8 +61,7 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let unknown = unknown_note(nodes - known.x.rows() - tested.x.rows());
     let mut data = Dataset::new(&files.name, mirrored.graph, features, labels, split);
     data.notes.extend([one_way, unknown].into_iter().flatten());
-    data.validate().map_err(|e| e.within(&quoted(path)))?;
-    Ok(data)
+    checked(data, path, options)
 }
 
 fn unknown_note(nodes: usize) -> Option<String> {

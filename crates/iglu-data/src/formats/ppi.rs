@@ -9,7 +9,7 @@ use super::node_link::NodeLink;
 use super::npy::{Array, read_npy};
 use super::plain::features::dense;
 use super::plain::labels::zero_one;
-use super::{Place, folder_name, mirror, only_split, part};
+use super::{Place, checked, folder_name, mirror, only_split, part};
 use crate::{LoadOptions, quoted};
 use iglu::{Dataset, Error, Features, Graph, Labels, Mat, Result, Split};
 use std::path::Path;
@@ -37,8 +37,7 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let labels = Labels::Multi { values: all.y, classes: all.classes };
     let mut data = Dataset::new(&folder_name(path), graph, features, labels, split);
     data.notes = all.notes;
-    data.validate().map_err(|e| e.within(&quoted(path)))?;
-    Ok(data)
+    checked(data, path, options)
 }
 
 /// Parts one below the other.

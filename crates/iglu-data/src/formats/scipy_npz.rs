@@ -81,7 +81,10 @@ pub fn read(path: &Path, limits: Limits) -> Result<Csr> {
 /// Reads the arrays of `scipy.sparse.save_npz`.
 pub fn from_scipy<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Csr> {
     let remedy = "save it with scipy.sparse.save_npz";
-    match npz.word("format", remedy)?.as_str() {
+    // Some programs save the arrays of a csr_matrix without the word.
+    let rows = !npz.has("format") && npz.has("indptr");
+    let format = if rows { "csr".to_string() } else { npz.word("format", remedy)? };
+    match format.as_str() {
         "csr" => Csr::from_npz(npz, &Keys::SCIPY, remedy),
         // Compressed columns are the compressed rows of the transpose.
         "csc" => {

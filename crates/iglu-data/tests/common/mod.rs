@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
+pub mod folders;
 pub mod reading;
 
 use iglu::{Dataset, Error, Result};

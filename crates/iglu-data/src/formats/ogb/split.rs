@@ -30,12 +30,7 @@ pub(super) fn read(root: &Path, n: usize, options: &LoadOptions) -> Result<Split
         let path = find(&folder, stem)?;
         ids(&path, n, options)
     };
-    let split = Split { train: part("train")?, val: part("valid")?, test: part("test")? };
-    if options.purpose == Purpose::Train && split.train.is_empty() {
-        let fix = "list at least one labelled node in train.csv";
-        return Err(Error::data(quoted(&folder), "no training node", fix));
-    }
-    Ok(split)
+    Ok(Split { train: part("train")?, val: part("valid")?, test: part("test")? })
 }
 
 fn find(folder: &Path, stem: &str) -> Result<PathBuf> {

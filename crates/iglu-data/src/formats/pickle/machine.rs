@@ -1,7 +1,7 @@
 //! The stack machine: opcodes in, values out. Every step takes at least one byte and makes at most one value.
 
 use super::names::{Name, known};
-use super::{ArrayParts, MOST_VALUES, Object, Value, whole};
+use super::{ArrayParts, MOST_VALUES, Object, Value, latin1, whole};
 use iglu::{Error, Result};
 use std::collections::HashMap;
 
@@ -267,7 +267,7 @@ impl<'a> Machine<'a> {
             }
             (Name::Encode, &[text, _]) if !self.is_latin1(text) => Object::Latin1(text),
             (Name::FromBuffer, &[bytes, dtype, shape, order]) => {
-                let fortran = self.plain_text(order) == Some(b"F");
+                let fortran = self.short_text(order).as_deref() == Some(b"F");
                 Object::Array(Some(ArrayParts { shape, dtype, fortran, bytes }))
             }
             (Name::Scalar, &[dtype, bytes]) => {
@@ -286,14 +286,28 @@ impl<'a> Machine<'a> {
     /// One NumPy number of 8 bytes.
     fn scalar(&self, dtype: Value, bytes: Value) -> Result<Value> {
         let kind = match self.object(dtype) {
-            Some(&Object::Dtype { code, order: b'<' }) => self.plain_text(code),
+            Some(&Object::Dtype { code, order: b'<' }) => self.short_text(code),
             _ => None,
         };
-        let number = self.plain_text(bytes).and_then(|b| b.try_into().ok());
-        match (kind, number) {
+        let number = self.short_text(bytes).and_then(|b| b.try_into().ok());
+        match (kind.as_deref(), number) {
             (Some(b"i8"), Some(b)) => Ok(Value::Int(i64::from_le_bytes(b))),
             (Some(b"f8"), Some(b)) => Ok(Value::Float(f64::from_le_bytes(b))),
             _ => Err(self.damaged("a single NumPy number of an unknown type")),
+        }
+    }
+
+    /// A string of few bytes, however it was written.
+    fn short_text(&self, value: Value) -> Option<Vec<u8>> {
+        const MOST: usize = 16;
+        let direct = |value| match self.object(value) {
+            Some(Object::Unescaped(text)) => Some(&text[..]),
+            _ => self.plain_text(value),
+        };
+        let short = |text: &&[u8]| text.len() <= MOST;
+        match self.object(value) {
+            Some(&Object::Latin1(inner)) => direct(inner).filter(short).and_then(latin1),
+            _ => direct(value).filter(short).map(<[u8]>::to_vec),
         }
     }
 
@@ -301,16 +315,13 @@ impl<'a> Machine<'a> {
     fn fill(&mut self) -> Result<()> {
         let state = self.pop()?;
         let fields = self.few(state).unwrap_or_default();
-        let order = fields.get(1).and_then(|&order| match self.plain_text(order) {
-            Some(&[order]) => Some(order),
-            _ => self.unescaped(order).and_then(|text| text.first().copied()),
-        });
+        let order = fields.get(1).and_then(|&order| self.short_text(order));
         match (self.top_object(), &fields[..]) {
             (Some(Object::Array(parts @ None)), &[_, shape, dtype, fortran, bytes]) => {
                 *parts = Some(ArrayParts { shape, dtype, fortran: whole(fortran) == Some(1), bytes });
             }
-            (Some(Object::Dtype { order: place, .. }), [_, _, ..]) => match order {
-                Some(order @ (b'<' | b'>' | b'|')) => *place = order,
+            (Some(Object::Dtype { order: place, .. }), [_, _, ..]) => match order.as_deref() {
+                Some(&[order @ (b'<' | b'>' | b'|')]) => *place = order,
                 _ => return Err(self.damaged("a NumPy type with an unknown byte order")),
             },
             (Some(Object::Instance(place @ None)), []) => *place = Some(state),
@@ -324,13 +335,6 @@ impl<'a> Machine<'a> {
         const MOST: usize = 16;
         match self.object(value) {
             Some(Object::Tuple(items)) if items.len() <= MOST => Some(items.clone()),
-            _ => None,
-        }
-    }
-
-    fn unescaped(&self, value: Value) -> Option<&[u8]> {
-        match self.object(value) {
-            Some(Object::Unescaped(text)) => Some(text),
             _ => None,
         }
     }

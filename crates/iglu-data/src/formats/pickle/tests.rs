@@ -57,6 +57,7 @@ fn known_names_make_data_only() {
 #[test]
 fn damage_is_named_with_its_place() {
     says(b"", "asks for 1 bytes at byte 0, 0 are left");
+    says(b"<html>404", "looks like HTML: the download failed");
     says(b"\x80\x02", "asks for 1 bytes at byte 2");
     says(b"T\xff\xff\xff\xffabc.", "asks for 4294967295 bytes at byte 5, 4 are left");
     says(b"\x8e\xff\xff\xff\xff\xff\xff\xff\xffabc.", "asks for 18446744073709551615 bytes");
