@@ -222,7 +222,7 @@ pub fn why(field: &[u8]) -> (&'static str, &'static str) {
             ("; carriage returns without line feeds", "save the file with Unix line ends")
         }
         _ if std::str::from_utf8(field).is_err() => ("; not UTF-8", "save the file as UTF-8"),
-        _ if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) => {
+        _ if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) && whole(field).is_none() => {
             (", which does not fit", "check the number")
         }
         _ => ("", "mend the line, or fetch the file again"),

@@ -69,8 +69,6 @@ const STYLES: [Style; 2] = [
     },
 ];
 
-const ALL_PARTS: &str = "save all four parts of the matrix: data, indices, indptr and shape";
-
 /// An npz file with the index array of an adjacency matrix.
 pub(super) fn detect(place: &Place) -> bool {
     STYLES.iter().any(|s| place.has_key(s.graph.indices))
@@ -85,7 +83,7 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
 pub fn parse<R: Read + Seek>(npz: &mut Npz<R>, options: &LoadOptions) -> Result<Dataset> {
     let style = STYLES.iter().find(|s| npz.has(s.graph.indices)).unwrap_or(&STYLES[0]);
     let mut notes = Vec::new();
-    let matrix = Csr::from_npz(npz, &style.graph, ALL_PARTS)?;
+    let matrix = read_matrix(npz, &style.graph)?;
     let name = style.graph.matrix;
     let mirrored = mirror::from_matrix(&matrix, options.self_loops).map_err(|e| e.within(name))?;
     notes.extend(mirrored.note(name));
@@ -102,6 +100,14 @@ pub fn parse<R: Read + Seek>(npz: &mut Npz<R>, options: &LoadOptions) -> Result<
     Ok(data)
 }
 
+fn read_matrix<R: Read + Seek>(npz: &mut Npz<R>, keys: &Keys<'_>) -> Result<Csr> {
+    let remedy = "save all four parts of the matrix: data, indices, indptr and shape";
+    match [keys.data, keys.indptr, keys.shape].into_iter().find(|key| !npz.has(key)) {
+        None => Csr::from_npz(npz, keys, remedy),
+        Some(key) => Err(Error::data(key, format!("no such array beside `{}`", keys.indices), remedy)),
+    }
+}
+
 fn read_features<R: Read + Seek>(
     npz: &mut Npz<R>,
     style: &Style,
@@ -109,8 +115,7 @@ fn read_features<R: Read + Seek>(
     notes: &mut Vec<String>,
 ) -> Result<Features> {
     if npz.has(style.features.indices) {
-        let matrix = Csr::from_npz(npz, &style.features, ALL_PARTS)?;
-        return Ok(Features::Sparse(matrix.into_features()));
+        return Ok(Features::Sparse(read_matrix(npz, &style.features)?.into_features()));
     }
     if npz.has(style.dense_features) {
         let array = npz.array(style.dense_features, "")?;

@@ -16,8 +16,8 @@ pub(super) mod value;
 pub(super) mod words;
 
 use super::{
-    Place, file_name, folder_name, folder_of, gz, list, open_file, structure, unknown_labels, unreadable,
-    unrecognised,
+    Place, file_name, folder_name, folder_of, gz, list, looks_like_html, open_file, structure,
+    unknown_labels, unreadable, unrecognised,
 };
 use crate::{LoadOptions, Purpose, quoted};
 use csv::Csv;
@@ -86,14 +86,11 @@ pub(super) fn open<T>(
 ) -> Result<T> {
     let open = || {
         let mut head = Vec::new();
-        open_file(path)?
-            .take(PARQUET.len() as u64)
-            .read_to_end(&mut head)
-            .map_err(|e| unreadable(path, &e))?;
-        if head == PARQUET {
+        open_file(path)?.take(Place::HEAD).read_to_end(&mut head).map_err(|e| unreadable(path, &e))?;
+        if head.starts_with(PARQUET) {
             return with_parquet(path, options, read);
         }
-        if head.is_empty() {
+        if head.is_empty() || looks_like_html(&head) {
             return Err(unrecognised(&head, "a table"));
         }
         read(&mut Csv::open(path, options.limits, is_header)?)

@@ -52,7 +52,7 @@ impl<'a> Elements<'a> {
             Some(self.order.word(*bytes) as usize)
         };
         let (Some(first), Some(second)) = (word(self.at), word(self.at + 4)) else {
-            return Err(cut(format!("the file ends inside a tag; expected 8 bytes at byte {}", self.at)));
+            return Err(cut("the data end inside a tag of 8 bytes".to_string()));
         };
         let (short, kind) = (first >> 16, (first & 0xffff) as u32);
         if short > 4 {
