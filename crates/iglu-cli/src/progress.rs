@@ -47,12 +47,12 @@ impl Progress {
 
     /// Says on a terminal what is done before the first epoch. Forgets the run before.
     pub fn wait(&mut self, what: &str) {
+        self.clear();
         (self.best, self.last) = (None, None);
         *self.pace() = Pace::default();
         if let Style::Terminal(bar) = &mut self.style {
-            bar.finish_and_clear();
             *bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            bar.set_style(style("{spinner} {msg}  {elapsed}"));
+            bar.set_style(style("{spinner} {wide_msg} {elapsed}").tick_chars("-\\|/ "));
             bar.set_message(what.to_string());
             bar.enable_steady_tick(Duration::from_millis(200));
         }
@@ -60,6 +60,7 @@ impl Progress {
 
     /// Says which of several runs begins.
     pub fn begin(&mut self, run: &str) {
+        self.clear();
         if !matches!(self.style, Style::Silent) {
             text::note(run);
         }
@@ -70,6 +71,15 @@ impl Progress {
     pub fn finish(&self) {
         if let Style::Terminal(bar) = &self.style {
             bar.abandon();
+        }
+    }
+
+    /// Takes away what was shown while waiting; the bar of a finished run stays.
+    fn clear(&self) {
+        if let Style::Terminal(bar) = &self.style
+            && !bar.is_finished()
+        {
+            bar.finish_and_clear();
         }
     }
 
@@ -113,7 +123,7 @@ impl Progress {
         };
         bar.set_length(epochs as u64);
         bar.set_style(
-            style("epoch {pos}/{len} [{bar:20}] {wide_msg} {left}")
+            style("epoch {pos}/{len} [{bar:12}] {wide_msg} {left}")
                 .with_key("left", left)
                 .progress_chars("=> "),
         );

@@ -15,13 +15,17 @@ fn labels(case: &Case<'_>) -> Labels {
     }
 }
 
+fn task(case: &Case<'_>) -> (Labels, Mat, Vec<u32>) {
+    let labels = labels(case);
+    let logits = case.numbers("logits").iter().map(|&z| z as Real).collect();
+    let logits = Mat::from_vec(labels.len(), labels.classes(), logits);
+    (labels, logits, case.numbers("rows").iter().map(|&i| i as u32).collect())
+}
+
 #[test]
 fn scores_agree_with_scikit_learn() {
     for case in cases(include_str!("../../tests/golden/metrics.txt")) {
-        let labels = labels(&case);
-        let logits = case.numbers("logits").iter().map(|&z| z as Real).collect();
-        let logits = Mat::from_vec(labels.len(), labels.classes(), logits);
-        let rows: Vec<u32> = case.numbers("rows").iter().map(|&i| i as u32).collect();
+        let (labels, logits, rows) = task(&case);
         for (name, metric) in METRICS {
             let expected = case.numbers(name)[0];
             let found = metric.score(&logits, &labels, &rows).unwrap_or(f64::NAN);
@@ -31,30 +35,32 @@ fn scores_agree_with_scikit_learn() {
     }
 }
 
-/// The counts give the scores of the golden file, and mistakes add up to the misses.
+/// A share, where NaN stands for one that is not defined.
+fn same(found: Option<f64>, expected: f64) -> bool {
+    found.map_or(expected.is_nan(), |found| (found - expected).abs() < 1e-12)
+}
+
 #[test]
-fn a_tally_agrees_with_the_scores() {
+fn tallies_agree_with_scikit_learn() {
     for case in cases(include_str!("../../tests/golden/metrics.txt")) {
-        let labels = labels(&case);
-        let logits = case.numbers("logits").iter().map(|&z| z as Real).collect();
-        let logits = Mat::from_vec(labels.len(), labels.classes(), logits);
-        let rows: Vec<u32> = case.numbers("rows").iter().map(|&i| i as u32).collect();
+        let (labels, logits, rows) = task(&case);
         let tally = Tally::of(&logits, &labels, &rows);
-        let Labels::Classes { .. } = labels else {
-            assert!(tally.mistakes.is_empty(), "{}", case.name);
-            continue;
-        };
-        let hits: u64 = tally.classes.iter().map(|c| c.hits).sum();
-        let wrong: usize = tally.mistakes.iter().map(|m| m[2]).sum();
-        assert_eq!(hits as usize + wrong, tally.nodes, "{}", case.name);
-        let accuracy = case.numbers("accuracy")[0];
-        let same = (hits as f64 / tally.nodes as f64 - accuracy).abs() < 1e-12;
-        assert!(same || accuracy.is_nan(), "{}: {hits} of {}, not {accuracy}", case.name, tally.nodes);
+        let (precision, recall) = (case.numbers("precision"), case.numbers("recall"));
         for (c, class) in tally.classes.iter().enumerate() {
-            let missed: usize = tally.mistakes.iter().filter(|m| m[0] == c).map(|m| m[2]).sum();
-            let alarmed: usize = tally.mistakes.iter().filter(|m| m[1] == c).map(|m| m[2]).sum();
-            assert_eq!((missed as u64, alarmed as u64), (class.misses, class.false_alarms), "{}", case.name);
+            assert!(same(class.precision(), precision[c]), "{}: precision of {c}", case.name);
+            assert!(same(class.recall(), recall[c]), "{}: recall of {c}", case.name);
         }
+        let right = tally.classes.iter().enumerate().map(|(c, class)| [c, c, class.hits as usize]);
+        let mut matrix = vec![0; case.numbers("confusion").len()];
+        if matches!(labels, Labels::Classes { .. }) {
+            right
+                .chain(tally.mistakes.iter().copied())
+                .for_each(|[t, p, n]| matrix[t * labels.classes() + p] = n);
+            assert_eq!(matrix.iter().sum::<usize>(), tally.nodes, "{}", case.name);
+        }
+        let expected: Vec<usize> = case.numbers("confusion").iter().map(|&n| n as usize).collect();
+        assert_eq!(matrix, expected, "{}", case.name);
+        assert!(tally.mistakes.is_sorted_by(|a, b| a[2] >= b[2]), "{}", case.name);
     }
 }
 
