@@ -9,6 +9,8 @@ mod gat;
 mod gcn;
 mod gcnii;
 mod gin;
+#[cfg(test)]
+mod golden;
 mod linear;
 mod pna;
 mod rgcn;
