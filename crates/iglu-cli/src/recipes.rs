@@ -47,7 +47,8 @@ pub const RECIPES: &[Recipe] = &[
 #[serde(deny_unknown_fields)]
 pub struct About {
     /// The network in a few words.
-    pub about: String,
+    #[serde(rename = "about")]
+    pub network: String,
     /// What it was made for.
     pub data: String,
     /// What the paper reports.
@@ -167,7 +168,7 @@ fn list(entries: &[Entry]) -> String {
     };
     let head = row("name", "network", "epochs", "test score in the paper");
     let line =
-        |e: &Entry| row(e.name, &e.about.about, &e.epochs.or(0).to_string(), &e.about.paper.to_string());
+        |e: &Entry| row(e.name, &e.about.network, &e.epochs.or(0).to_string(), &e.about.paper.to_string());
     std::iter::once(head).chain(entries.iter().map(line)).collect::<Vec<_>>().join("\n")
 }
 
@@ -188,7 +189,7 @@ mod tests {
         assert_eq!(files, names);
         for recipe in RECIPES {
             let about = recipe.about().unwrap();
-            assert!(!about.about.is_empty() && !about.data.is_empty(), "{}", recipe.name);
+            assert!(!about.network.is_empty() && !about.data.is_empty(), "{}", recipe.name);
             assert!((0.0..1.0).contains(&about.paper.score), "{}: {}", recipe.name, about.paper);
         }
     }
