@@ -174,7 +174,7 @@ fn training_on_a_store_equals_training_on_its_source() {
             let flags = format!("train {source} --quiet --hidden 8 --epochs 2 --out {out}");
             scratch.iglu(&flags).check(0, &[]);
         }
-        assert!(scratch.read("a/model.safetensors") == scratch.read("b/model.safetensors"), "models differ");
+        assert!(scratch.read("a/best.safetensors") == scratch.read("b/best.safetensors"), "models differ");
         let predict = |data: &str| scratch.json(&format!("predict a {data} --out s.npy --json"));
         assert_eq!(predict("g.iglu")["test"], predict(source)["test"]);
         let card = |data: &str| scratch.json(&format!("inspect {data} --json"));
