@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
+from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, precision_recall_fscore_support, roc_auc_score
 
 GOLDEN = Path(__file__).resolve().parents[1] / "crates" / "iglu" / "tests" / "golden"
 
@@ -61,12 +61,32 @@ def label_scores(labels, logits, rows):
     return [accuracy, micro, macro, mean(a for t, _, score in columns for a in auc(t, score))]
 
 
+def by_class(labels, logits, rows):
+    """Precision and recall of each class, and for one class per node the confusion matrix."""
+    count = logits.shape[1]
+    if labels.ndim == 1:
+        rows = [i for i in rows if labels[i] >= 0]
+        y, prediction = labels[rows], logits[rows].argmax(1)
+        classes, pairs = range(count), [(y == c, prediction == c) for c in range(count)]
+        matrix = confusion_matrix(y, prediction, labels=classes) if len(y) else np.zeros((count, count), int)
+    else:
+        y, prediction = labels[rows], logits[rows] > 0
+        pairs, matrix = [(y[k, c] == 1, prediction[k, c]) for c, k in enumerate((y >= 0).T)], []
+    scores = []
+    for truth, answer in pairs:
+        both = precision_recall_fscore_support(truth, answer, labels=[True], zero_division=np.nan) if len(truth) else None
+        scores.append([both[0][0], both[1][0]] if both else [np.nan, np.nan])
+    precision, recall = np.transpose(scores)
+    return [line("precision", precision), line("recall", recall), line("confusion", matrix).rstrip()]
+
+
 def case(name, labels, logits, rows):
     kind, scores = ("classes", class_scores) if labels.ndim == 1 else ("multi", label_scores)
     lines = [f"case {name}", f"kind {kind}", f"classes {logits.shape[1]}", line("labels", labels)]
     lines += [line("logits", logits), line("rows", rows)]
     names = ("accuracy", "f1-micro", "f1-macro", "roc-auc")
-    return lines + [line(key, value) for key, value in zip(names, scores(labels, logits, rows))]
+    lines += [line(key, value) for key, value in zip(names, scores(labels, logits, rows))]
+    return lines + by_class(labels, logits, rows)
 
 
 def cases(rng):

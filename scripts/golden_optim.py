@@ -50,6 +50,7 @@ OPTIMISERS = {
     "adam": ("method=adam", lambda p: torch.optim.Adam(p, 0.01), 1.0),
     "adam-tiny-gradients": ("method=adam", lambda p: torch.optim.Adam(p, 0.01), 2.0**-27),
     "adam-betas": ("method=adam beta1=0.5 beta2=0.9 eps=0.001", lambda p: torch.optim.Adam(p, 0.01, (0.5, 0.9), 1e-3), 1.0),
+    "adam-l2": ("method=adam l2=0.3", lambda p: torch.optim.Adam(p, 0.01, weight_decay=0.3), 1.0),
     "adamw": ("method=adam weight_decay=0.3", lambda p: torch.optim.AdamW(p, 0.01, weight_decay=0.3), 1.0),
     "adam-tf": ("method=adam-tf", lambda p: TensorFlowAdam(p, 0.01), 1.0),
     "adam-tf-tiny-gradients": ("method=adam-tf", lambda p: TensorFlowAdam(p, 0.01), 2.0**-27),

@@ -1,70 +1,122 @@
-//! The folder of a run: chosen and tried before training starts, filled when it has ended.
+//! The folder of a run, and the one place that writes into it: claimed and tried before training starts, filled while
+//! it goes on. One process at a time has a folder.
 
+use crate::clock::Moment;
 use iglu::model::Model;
 use iglu::{Error, Result};
-use std::fs;
-use std::io;
+use iglu_report::{names, tensorboard};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-
-/// Name of the model inside a run's folder.
-pub const MODEL: &str = "model.safetensors";
 
 /// Where runs go that were given no folder.
 const RUNS: &str = "runs";
 
-/// A folder that exists and can be written to. One made for this run vanishes again if nothing is put into it.
+/// The file that is locked while a folder is in use; it stays.
+const LOCK: &str = ".lock";
+
+/// What a folder must have room for before training starts.
+const TRIAL: usize = 1 << 20;
+
+/// What is done with a run that is in a folder already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Old {
+    /// It stays, and the folder is refused.
+    Refuse,
+    /// It is removed when the new run starts.
+    Replace,
+}
+
+/// A folder that exists, can be written to and is ours alone. One made for this run vanishes again if nothing is put
+/// into it.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
     made: bool,
+    /// Holds the lock; closing it lets go.
+    _lock: Option<File>,
 }
 
 impl RunFolder {
     /// The folder asked for, made if it is not there.
-    pub fn given(path: &Path) -> Result<Self> {
+    pub fn given(path: &Path, old: Old) -> Result<Self> {
         let made = !path.exists();
         fs::create_dir_all(path).map_err(|e| unwritable(path, &e))?;
-        Self { path: path.to_path_buf(), made }.tried()
+        let folder = Self::claim(path.to_path_buf(), made)?;
+        match run_files(path).first() {
+            Some(found) if old == Old::Refuse => Err(occupied(path, found)),
+            _ => Ok(folder),
+        }
     }
 
-    /// A new folder `runs/NAME-1`, `-2`, ...
-    pub fn fresh(name: &str) -> Result<Self> {
-        Self::fresh_in(Path::new(RUNS), name)
+    /// A new folder `runs/NAME-YYYYMMDD-HHMMSS`.
+    pub fn fresh(name: &str, now: Moment) -> Result<Self> {
+        Self::fresh_in(Path::new(RUNS), name, now)
     }
 
-    fn fresh_in(runs: &Path, name: &str) -> Result<Self> {
+    fn fresh_in(runs: &Path, name: &str, now: Moment) -> Result<Self> {
         fs::create_dir_all(runs).map_err(|e| unwritable(runs, &e))?;
+        let name = format!("{}-{}", file_name(name), now.stamp());
         let mut number = 1;
         loop {
-            let path = runs.join(format!("{}-{number}", file_name(name)));
+            let path = runs.join(if number == 1 { name.clone() } else { format!("{name}-{number}") });
             match fs::create_dir(&path) {
-                Ok(()) => return Self { path, made: true }.tried(),
+                Ok(()) => return Self::claim(path, true),
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 Err(e) => return Err(unwritable(&path, &e)),
             }
         }
     }
 
-    /// Writes and removes a small file: permission bits alone do not tell.
-    fn tried(self) -> Result<Self> {
+    /// The folder of one seed in this one.
+    pub fn seed(&self, seed: u64) -> Result<Self> {
+        Self::given(&self.path.join(format!("{}{seed}", names::SEED)), Old::Refuse)
+    }
+
+    fn claim(path: PathBuf, made: bool) -> Result<Self> {
+        let lock = lock(&path)?;
+        let folder = Self { path, made, _lock: lock };
+        folder.try_writing().map_err(|e| unwritable(&folder.path, &e))?;
+        Ok(folder)
+    }
+
+    /// Writes and removes a file: permission bits and free blocks alone do not tell.
+    fn try_writing(&self) -> io::Result<()> {
         let trial = self.path.join(format!(".trial.{}", std::process::id()));
-        fs::write(&trial, b"iglu")
-            .and_then(|()| fs::remove_file(&trial))
-            .map_err(|e| unwritable(&self.path, &e))?;
-        Ok(self)
+        let written = File::create(&trial)
+            .and_then(|mut file| file.write_all(&vec![0; TRIAL]).and_then(|()| file.sync_all()));
+        let removed = fs::remove_file(&trial);
+        written.and(removed)
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Where the model goes.
     pub fn model(&self) -> PathBuf {
-        self.path.join(MODEL)
+        self.path.join(names::MODEL)
     }
 
-    /// Writes the model; replaces that of an earlier run.
+    /// Removes the files of a run.
+    pub fn clear(&self) -> Result<()> {
+        clear(&self.path)
+    }
+
+    /// Opens a file that grows while the run goes on.
+    pub fn append(&self, name: &str) -> Result<Appended> {
+        let path = self.path.join(name);
+        let opened = OpenOptions::new().create(true).append(true).open(&path);
+        opened.map(|file| Appended { file, path: path.clone() }).map_err(|e| unwritable(&path, &e))
+    }
+
+    /// Writes the model.
     pub fn keep(&self, model: &Model) -> Result<()> {
         iglu_data::model::save(&self.model(), model)
     }
 
-    /// Writes a text beside the model; replaces that of an earlier run.
+    /// Writes a text beside the model.
     pub fn add(&self, name: &str, text: &str) -> Result<()> {
         iglu_data::model::write_text(&self.path.join(name), text)
     }
@@ -72,20 +124,100 @@ impl RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        if self.made {
-            // Fails, as it should, if there is anything in it.
+        let mut entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        if self.made && entries.all(|e| e.file_name() == LOCK) {
+            // What cannot be removed is only untidy.
+            let _ = fs::remove_file(self.path.join(LOCK));
             let _ = fs::remove_dir(&self.path);
         }
     }
 }
 
+/// A file to whose end is written, at once.
+#[derive(Debug)]
+pub struct Appended {
+    file: File,
+    path: PathBuf,
+}
+
+impl Appended {
+    /// Writes all of this in one go.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(|e| {
+            let fix = "free some space; what is written so far is intact";
+            Error::output(quoted(&self.path), format!("cannot be written: {e}"), fix)
+        })
+    }
+}
+
+/// Takes the lock of a folder; nothing where the file system has none.
+fn lock(folder: &Path) -> Result<Option<File>> {
+    let path = folder.join(LOCK);
+    let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+    let mut file = open.map_err(|e| unwritable(folder, &e))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(in_use(folder, &path)),
+        Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => return Ok(None),
+        Err(TryLockError::Error(e)) => return Err(unwritable(folder, &e)),
+    }
+    let named = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
+    named.map(|()| Some(file)).map_err(|e| unwritable(folder, &e))
+}
+
+fn in_use(folder: &Path, lock: &Path) -> Error {
+    let owner = fs::read_to_string(lock).unwrap_or_default();
+    let owner = if owner.is_empty() { String::new() } else { format!(" (process {owner})") };
+    let found = format!("another run{owner} is writing into it");
+    Error::locked(quoted(folder), found, "wait for it to end, or name another folder with --out")
+}
+
+fn occupied(folder: &Path, found: &Path) -> Error {
+    let name = found.file_name().unwrap_or_default().to_string_lossy();
+    let found = format!("{} holds a run already (`{name}`)", quoted(folder));
+    Error::usage("--out", found, "name another folder, or replace the run with --force")
+}
+
+/// Removes the files of a run and of its seeds; other files stay.
+fn clear(folder: &Path) -> Result<()> {
+    for path in run_files(folder) {
+        if path.is_dir() {
+            clear(&path)?;
+            // Fails, as it should, if somebody else put anything into it.
+            let _ = fs::remove_file(path.join(LOCK)).and_then(|()| fs::remove_dir(&path));
+        } else {
+            fs::remove_file(&path)
+                .map_err(|e| Error::output(quoted(&path), format!("cannot be removed: {e}"), ""))?;
+        }
+    }
+    Ok(())
+}
+
+/// What a run has left in a folder.
+fn run_files(folder: &Path) -> Vec<PathBuf> {
+    let ours = |name: &str| {
+        let fixed = [names::EVENTS, names::CONFIG, names::SUMMARY, names::MODEL, names::REPORT];
+        let seed = name.starts_with(names::SEED) && folder.join(name).join(names::EVENTS).exists();
+        fixed.contains(&name) || seed || name.starts_with(tensorboard::NAME)
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> =
+        entries.filter(|e| e.file_name().to_str().is_some_and(ours)).map(|e| e.path()).collect();
+    found.sort();
+    found
+}
+
 fn unwritable(path: &Path, e: &io::Error) -> Error {
     let found = format!("cannot be written to: {e}");
-    Error::output(format!("`{}`", path.display()), found, "name a folder you may write to with --out")
+    Error::output(quoted(path), found, "name a folder you may write to, with some room, after --out")
+}
+
+fn quoted(path: &Path) -> String {
+    format!("`{}`", path.display())
 }
 
 /// A dataset's name without what shells and file systems might misread.
-fn file_name(name: &str) -> String {
+pub fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '@') { c } else { '-' };
     let plain: String = name.trim_start_matches('.').chars().take(64).map(plain).collect();
     if plain.is_empty() { "graph".to_string() } else { plain }
@@ -115,15 +247,18 @@ mod tests {
     }
 
     #[test]
-    fn fresh_folders_are_counted_and_empty_ones_vanish() {
+    fn fresh_folders_differ_and_empty_ones_vanish() {
         let runs = scratch("fresh");
-        let first = RunFolder::fresh_in(&runs, "a").unwrap();
-        let second = RunFolder::fresh_in(&runs, "a").unwrap();
-        assert_eq!((first.path.clone(), second.path.clone()), (runs.join("a-1"), runs.join("a-2")));
+        let now = Moment::now();
+        let first = RunFolder::fresh_in(&runs, "a", now).unwrap();
+        let second = RunFolder::fresh_in(&runs, "a", now).unwrap();
+        let stamp = now.stamp();
+        let expect = [runs.join(format!("a-{stamp}")), runs.join(format!("a-{stamp}-2"))];
+        assert_eq!([first.path.clone(), second.path.clone()], expect);
         fs::write(second.path.join("kept"), "").unwrap();
         drop(first);
         drop(second);
-        assert!(!runs.join("a-1").exists() && runs.join("a-2").exists());
+        assert!(!expect[0].exists() && expect[1].exists());
         fs::remove_dir_all(&runs).unwrap();
     }
 
@@ -131,8 +266,46 @@ mod tests {
     fn a_given_folder_that_was_there_stays() {
         let path = scratch("given");
         fs::create_dir_all(&path).unwrap();
-        drop(RunFolder::given(&path).unwrap());
+        drop(RunFolder::given(&path, Old::Refuse).unwrap());
         assert!(path.exists());
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn a_folder_has_one_owner_at_a_time() {
+        let path = scratch("locked");
+        let owner = RunFolder::given(&path, Old::Refuse).unwrap();
+        let e = RunFolder::given(&path, Old::Replace).unwrap_err();
+        assert_eq!(e.exit_code(), 73);
+        let pid = format!("process {}", std::process::id());
+        assert!(e.to_string().contains(&pid), "{e}");
+        fs::write(path.join("kept"), "").unwrap();
+        drop(owner);
+        drop(RunFolder::given(&path, Old::Refuse).unwrap());
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn an_old_run_is_refused_or_replaced_and_other_files_stay() {
+        let path = scratch("old");
+        for seed in ["seed-3", "seed-4", "seed-5"] {
+            fs::create_dir_all(path.join(seed)).unwrap();
+        }
+        let old = [names::EVENTS, names::MODEL, "events.out.tfevents.1.iglu", "seed-3/events.jsonl"];
+        let locks = ["seed-3/.lock", "seed-5/.lock", "seed-5/events.jsonl"];
+        for name in old.iter().chain(&locks).chain(&["notes.txt", "seed-4/mine", "seed-5/mine"]) {
+            fs::write(path.join(name), "x").unwrap();
+        }
+        let e = RunFolder::given(&path, Old::Refuse).unwrap_err();
+        assert_eq!(e.exit_code(), 64);
+        assert!(e.to_string().contains("--force"), "{e}");
+        let folder = RunFolder::given(&path, Old::Replace).unwrap();
+        assert!(path.join(names::MODEL).exists(), "nothing is removed before the run starts");
+        folder.clear().unwrap();
+        let mut left: Vec<_> = fs::read_dir(&path).unwrap().map(|e| e.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".lock", "notes.txt", "seed-4", "seed-5"]);
+        assert!(path.join("seed-4/mine").exists() && path.join("seed-5/mine").exists());
         fs::remove_dir_all(&path).unwrap();
     }
 }

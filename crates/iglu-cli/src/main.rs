@@ -2,13 +2,22 @@
 //!
 //! Results go to stdout, everything else to stderr. One file per subcommand; no algorithm lives here.
 
+mod clock;
+mod convert;
+mod evaluate;
 mod exit;
 mod folder;
 mod inspect;
+mod journal;
+mod judge;
 mod memory;
 mod plan;
 mod predict;
 mod progress;
+mod recipes;
+mod report;
+mod seeds;
+mod session;
 mod settings;
 mod summary;
 mod synth;
@@ -23,10 +32,15 @@ const EXAMPLES: &str = "\
 Examples:
   iglu train                                      train on a small built-in graph
   iglu train graph.npz --layers 3 --out runs/a    train on your own data
+  iglu train ppi/ --recipe ppi-large              a network of the paper
   iglu predict runs/a graph.npz --out scores.npy  scores of every node
+  iglu evaluate runs/a graph.npz                  all scores, class by class
+  iglu report runs/a runs/b --out compare.html    runs side by side
   iglu inspect graph.npz                          what is in a file
+  iglu convert graph.npz graph.iglu               the same as a file that opens at once
 
-Exit codes: 0 done, 20 diverged, 64 usage, 65 bad data, 66 missing input, 70 bug, 74 cannot write.";
+Exit codes: 0 done, 20 diverged, 64 usage, 65 bad data, 66 missing input, 70 bug, 73 folder in use,
+74 cannot write.";
 
 /// Graph convolutional networks trained with lazy updates, on ordinary CPUs
 #[derive(Debug, Parser)]
@@ -42,12 +56,20 @@ enum Command {
     Train(Box<train::TrainArgs>),
     /// Compute the scores of all nodes with a saved network
     Predict(predict::PredictArgs),
+    /// Score a saved network on every split of a dataset
+    Evaluate(evaluate::EvaluateArgs),
+    /// Make the page of a run, or compare several runs
+    Report(report::ReportArgs),
     /// Sum up a dataset in numbers
     Inspect(inspect::InspectArgs),
+    /// Write a dataset as one file that opens at once
+    Convert(convert::ConvertArgs),
     /// Print the steps of training, without training
     Plan(Box<plan::PlanArgs>),
     /// Write a synthetic graph to a file, or list the shapes there are
     Synth(synth::SynthArgs),
+    /// List the built-in recipes (networks of the paper's tables), or print one
+    Recipes(recipes::RecipesArgs),
 }
 
 impl Command {
@@ -55,9 +77,13 @@ impl Command {
         match self {
             Self::Train(args) => train::run(args),
             Self::Predict(args) => predict::run(args),
+            Self::Evaluate(args) => evaluate::run(args),
+            Self::Report(args) => report::run(args),
             Self::Inspect(args) => inspect::run(args),
+            Self::Convert(args) => convert::run(args),
             Self::Plan(args) => plan::run(args),
             Self::Synth(args) => synth::run(args),
+            Self::Recipes(args) => recipes::run(args),
         }
     }
 }

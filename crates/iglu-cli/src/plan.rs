@@ -9,7 +9,7 @@ const EXAMPLES: &str = "\
 Examples:
   iglu plan
   iglu plan --order backprop --layers 3
-  iglu plan --config runs/village-1/config.toml";
+  iglu plan --config runs/mine/config.toml";
 
 /// Arguments of `iglu plan`.
 #[derive(Debug, clap::Args)]

@@ -1,39 +1,53 @@
-//! `iglu predict`: scores of all nodes with a saved network.
+//! `iglu predict`: scores of all nodes with a saved network, as an array or as a table.
 
-use crate::folder::MODEL;
-use crate::text::{self, aligned, duration, score};
+mod rows;
+
+use crate::judge::Judge;
+use crate::text::{self, aligned};
 use crate::threads;
 use crate::train::load_options;
 use clap::value_parser;
-use iglu::metrics::Metric;
+use iglu::config::SplitChoice;
 use iglu::model::Model;
 use iglu::observe::Stopwatch;
-use iglu::{Dataset, Labels, Mat, Result};
+use iglu::{Dataset, Error, Result};
+use iglu_report::names;
+use iglu_report::numbers::{duration, score};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  iglu predict runs/village-1 synth:village --out scores.npy
-  iglu predict runs/mine/model.safetensors new.npz --out scores.npy --json
+  iglu predict runs/mine graph.npz --out scores.npy
+  iglu predict runs/mine/best.safetensors new.npz --out scores.npy --json
+  iglu predict runs/mine graph.npz --out classes.csv --proba
+  iglu predict runs/mine graph.npz --out likely.csv --top-k 3
 
-The file holds one row per node and one column per class (logits, float32):
-  numpy.load('scores.npy').argmax(axis=1)";
+An .npy file holds one row per node and one column per class, float32: logits, or probabilities with --proba.
+  numpy.load('scores.npy').argmax(axis=1)
+A .csv file has the node, its class (or its labels, with `;` between them), and what is asked for:
+probabilities of all classes (--proba) or the N most likely ones (--top-k N).";
 
 /// Arguments of `iglu predict`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PredictArgs {
-    /// A model.safetensors, or the folder of a run
+    /// A best.safetensors, or the folder of a run
     model: PathBuf,
     /// An .npz file, or `synth:NAME[@scale][#seed]`
     data: String,
-    /// File for the scores
-    #[arg(long, value_name = "FILE.npy")]
+    /// File for the scores, .npy or .csv
+    #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Which of several splits to score, from 0 [default: the one trained on]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    split: Option<usize>,
+    /// Probabilities instead of logits; in a .csv file, beside the prediction
+    #[arg(long)]
+    proba: bool,
+    /// The N most likely classes with their probabilities (.csv only)
+    #[arg(long, value_name = "N", conflicts_with = "proba", value_parser = value_parser!(u32).range(1..))]
+    top_k: Option<u32>,
+    /// Split to score: a number, random:0.6,0.2,0.2, per-class:20,500,1000 or FILE.npz [default: as in training]
+    #[arg(long, value_name = "SPLIT", allow_negative_numbers = true)]
+    split: Option<SplitChoice>,
     /// Worker threads; 0: one per core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = value_parser!(u16).range(..=1024))]
     threads: u16,
@@ -62,60 +76,77 @@ struct Output {
 
 /// Predicts in a pool of its own.
 pub fn run(args: &PredictArgs) -> Result<()> {
-    threads::pool(args.threads.into())?.install(|| predict(args))
+    let table = args.out.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
+    if args.top_k.is_some() && !table {
+        let found = format!("`{}` is no .csv file", args.out.display());
+        return Err(Error::usage("--top-k", found, "name a .csv file after --out, or leave --top-k out"));
+    }
+    threads::pool(args.threads.into())?.install(|| predict(args, table))
 }
 
-fn predict(args: &PredictArgs) -> Result<()> {
-    let model = iglu_data::model::load(&model_path(&args.model))?;
-    let data = load_data(args, &model)?;
+fn predict(args: &PredictArgs, table: bool) -> Result<()> {
+    let model = iglu_data::model::load(&model_path(&args.model)?)?;
+    let data = load_data(&args.data, args.split.as_ref(), &model)?;
     let watch = Stopwatch::new();
-    let logits =
-        model.predict(&data.graph, &data.features).map_err(|e| e.within(&format!("`{}`", args.data)))?;
+    let logits = model.predict(&data).map_err(|e| e.within(&format!("`{}`", args.data)))?;
     let seconds = watch.seconds();
-    iglu_data::write_npy(&args.out, &logits)?;
-    let prediction = judge(&model, &data, &logits);
+    let judge = Judge::new(&model, &data, &logits);
+    let prediction = Prediction {
+        metric: judge.metric.name(),
+        val: judge.score(&data.split.val),
+        test: judge.score(&data.split.test),
+        shape: [logits.rows(), logits.cols()],
+    };
+    let outputs = if model.shape().multi_label { rows::Outputs::Labels } else { rows::Outputs::Classes };
+    if table {
+        let extra = match args.top_k {
+            Some(most) => rows::Extra::Likely(most as usize),
+            None if args.proba => rows::Extra::All,
+            None => rows::Extra::Nothing,
+        };
+        rows::Rows { data: &data, logits: &logits, outputs, extra }.write(&args.out)?;
+    } else if args.proba {
+        iglu_data::write_npy(&args.out, &rows::probabilities(logits, outputs))?;
+    } else {
+        iglu_data::write_npy(&args.out, &logits)?;
+    }
     show(args, &Output { prediction, seconds, out: args.out.display().to_string() })
 }
 
 /// A run's folder stands for the model in it.
-fn model_path(given: &Path) -> PathBuf {
-    if given.is_dir() { given.join(MODEL) } else { given.to_path_buf() }
+pub fn model_path(given: &Path) -> Result<PathBuf> {
+    if !given.is_dir() {
+        return Ok(given.to_path_buf());
+    }
+    let model = given.join(names::MODEL);
+    match iglu_report::runs_in(given) {
+        Ok(runs) if !model.exists() && runs.len() > 1 => {
+            let found = format!("`{}` holds the runs of {} seeds", given.display(), runs.len());
+            Err(Error::usage("MODEL", found, format!("name one of them, `{}` say", runs[0].display())))
+        }
+        _ => Ok(model),
+    }
 }
 
-fn load_data(args: &PredictArgs, model: &Model) -> Result<Dataset> {
-    let mut options = load_options(&model.config().data);
-    options.split = args.split.unwrap_or(options.split);
+/// The data with the split to score: the one asked for, else that of training if the data allows it.
+pub fn load_data(source: &str, split: Option<&SplitChoice>, model: &Model) -> Result<Dataset> {
+    let trained = &model.config().data;
+    let mut options = load_options(trained);
     options.purpose = iglu_data::Purpose::Predict;
-    iglu_data::load(&args.data, &options)
-}
-
-fn judge(model: &Model, data: &Dataset, logits: &Mat) -> Prediction {
-    let metric = model.config().select.metric.or(Metric::default_for(&data.labels));
-    let labels = as_outputs(model, &data.labels);
-    if labels.is_none() && (0..data.labels.len()).any(|i| data.labels.known(i)) {
-        text::note("note: the labels of the data are not those of the model: no scores");
+    let drawn = !matches!(trained.split, SplitChoice::Auto | SplitChoice::Stored(_));
+    options.split_choice = match split {
+        Some(choice) => choice.clone(),
+        None if drawn => SplitChoice::Auto,
+        None => trained.split.clone(),
+    };
+    let mut data = iglu_data::load(source, &options)?;
+    if drawn
+        && split.is_none()
+        && let Err(e) = iglu_data::choose_split(&mut data, &trained.split, trained.split_seed)
+    {
+        text::note(&format!("note: the split of training does not fit this data: {e}"));
     }
-    let score = |rows: &[u32]| labels.as_ref().and_then(|labels| metric.score(logits, labels, rows));
-    Prediction {
-        metric: metric.name(),
-        val: score(&data.split.val),
-        test: score(&data.split.test),
-        shape: [logits.rows(), logits.cols()],
-    }
-}
-
-/// The labels in terms of the network's outputs, if they can be: other data may lack the last classes.
-fn as_outputs(model: &Model, labels: &Labels) -> Option<Labels> {
-    let shape = model.shape();
-    match labels {
-        Labels::Classes { ids, classes } if !shape.multi_label && *classes <= shape.classes => {
-            Some(Labels::Classes { ids: ids.clone(), classes: shape.classes })
-        }
-        Labels::Multi { classes, .. } if shape.multi_label && *classes == shape.classes => {
-            Some(labels.clone())
-        }
-        _ => None,
-    }
+    Ok(data)
 }
 
 fn show(args: &PredictArgs, output: &Output) -> Result<()> {

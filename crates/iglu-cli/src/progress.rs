@@ -1,13 +1,18 @@
-//! Progress on stderr: one line that is rewritten on a terminal, one line per evaluation elsewhere.
+//! Progress on stderr: one bar on a terminal, one plain line per evaluation elsewhere.
 
 use crate::text;
-use iglu::observe::{Control, Event, HistoryPoint, Observer};
-use std::io::{self, IsTerminal, Write};
+use iglu::observe::{Control, Event, HistoryPoint, Observer, Stopwatch};
+use iglu_report::numbers::duration;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt::Write;
+use std::io::{self, IsTerminal};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// How progress is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 enum Style {
-    Terminal,
+    Terminal(ProgressBar),
     Log,
     Silent,
 }
@@ -18,13 +23,16 @@ pub struct Progress {
     style: Style,
     best: Option<(usize, f64)>,
     last: Option<f64>,
-    shown: bool,
+    pace: Arc<Mutex<Pace>>,
+    watch: Stopwatch,
 }
 
 impl Progress {
     /// Progress as stderr can show it.
     pub fn on_stderr() -> Self {
-        Self::new(if io::stderr().is_terminal() { Style::Terminal } else { Style::Log })
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let terminal = io::stderr().is_terminal() && !dumb;
+        Self::new(if terminal { Style::Terminal(ProgressBar::no_length()) } else { Style::Log })
     }
 
     /// No progress.
@@ -33,14 +41,50 @@ impl Progress {
     }
 
     fn new(style: Style) -> Self {
-        Self { style, best: None, last: None, shown: false }
+        let pace = Arc::new(Mutex::new(Pace::default()));
+        Self { style, best: None, last: None, pace, watch: Stopwatch::new() }
     }
 
-    /// Leaves the line, so that what follows starts on its own.
-    pub fn finish(&self) {
-        if self.style == Style::Terminal && self.shown {
-            text::note("");
+    /// Says on a terminal what is done before the first epoch. Forgets the run before.
+    pub fn wait(&mut self, what: &str) {
+        self.clear();
+        (self.best, self.last) = (None, None);
+        *self.pace() = Pace::default();
+        if let Style::Terminal(bar) = &mut self.style {
+            *bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            bar.set_style(style("{spinner} {wide_msg} {elapsed}").tick_chars("-\\|/ "));
+            bar.set_message(what.to_string());
+            bar.enable_steady_tick(Duration::from_millis(200));
         }
+    }
+
+    /// Says which of several runs begins.
+    pub fn begin(&mut self, run: &str) {
+        self.clear();
+        if !matches!(self.style, Style::Silent) {
+            text::note(run);
+        }
+        self.wait("starting");
+    }
+
+    /// Leaves the last line as it is, so that what follows starts on its own.
+    pub fn finish(&self) {
+        if let Style::Terminal(bar) = &self.style {
+            bar.abandon();
+        }
+    }
+
+    /// Takes away what was shown while waiting; the bar of a finished run stays.
+    fn clear(&self) {
+        if let Style::Terminal(bar) = &self.style
+            && !bar.is_finished()
+        {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn pace(&self) -> std::sync::MutexGuard<'_, Pace> {
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(&mut self, scores: &HistoryPoint, best: bool) {
@@ -50,59 +94,101 @@ impl Progress {
         }
     }
 
-    fn line(&self, at: At) -> String {
-        let width = at.epochs.to_string().len();
+    /// Loss and scores.
+    fn numbers(&self, loss: f64) -> String {
         let parts = [
-            Some(format!("epoch {:>width$}/{}", at.epoch, at.epochs)),
-            Some(format!("loss {:.4}", at.loss)),
+            Some(format!("loss {loss:.4}")),
             self.last.map(|val| format!("val {val:.4}")),
             self.best.map(|(epoch, val)| format!("best {val:.4} (epoch {epoch})")),
-            at.left().map(|seconds| format!("left {}", text::duration(seconds))),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
     }
 
-    fn show(&mut self, line: &str, evaluated: bool) {
-        self.shown = true;
-        match self.style {
-            Style::Terminal => rewrite(line),
-            Style::Log if evaluated => text::note(line),
+    /// A line that can stand alone.
+    fn line(&self, epoch: usize, epochs: usize, loss: f64) -> String {
+        let width = epochs.to_string().len();
+        let left = self.pace().left().map_or(String::new(), |s| format!("  left {}", duration(s)));
+        format!("epoch {epoch:>width$}/{epochs}  {}{left}", self.numbers(loss))
+    }
+
+    /// Turns the spinner of the start into the bar of the epochs.
+    fn show_bar(&self, bar: &ProgressBar, epochs: usize) {
+        let (pace, watch) = (Arc::clone(&self.pace), self.watch);
+        let left = move |_: &ProgressState, out: &mut dyn Write| {
+            let pace = pace.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(seconds) = pace.left_at(watch.seconds()) {
+                // Writing to the bar's own text cannot fail.
+                let _ = write!(out, "left {}", duration(seconds));
+            }
+        };
+        bar.set_length(epochs as u64);
+        bar.set_style(
+            style("epoch {pos}/{len} [{bar:12}] {wide_msg} {left}")
+                .with_key("left", left)
+                .progress_chars("=> "),
+        );
+    }
+
+    fn epoch(&mut self, epoch: usize, epochs: usize, loss: f64, evaluated: bool) {
+        let now = self.watch.seconds();
+        self.pace().mark(epoch, epochs, now);
+        match &self.style {
+            Style::Terminal(bar) => {
+                if bar.length().is_none() {
+                    self.show_bar(bar, epochs);
+                }
+                bar.set_message(self.numbers(loss));
+                bar.set_position(epoch as u64);
+            }
+            Style::Log if evaluated => text::note(&self.line(epoch, epochs, loss)),
             Style::Log | Style::Silent => {}
         }
     }
 }
 
-/// How far a run is.
-#[derive(Debug, Clone, Copy)]
-struct At {
-    epoch: usize,
+/// A style whose template is ours and so is right.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// How fast epochs follow each other, evaluations included. The first one is where counting begins: what comes before
+/// it (reading, preparing, start) does not repeat.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pace {
     epochs: usize,
-    loss: f64,
-    seconds: f64,
+    first: Option<(usize, f64)>,
+    last: (usize, f64),
 }
 
-impl At {
-    /// Seconds to go if the rest takes as long as what is done; nothing at the end.
-    fn left(self) -> Option<f64> {
-        let rest = self.epochs.checked_sub(self.epoch).filter(|&r| r > 0)?;
-        Some(self.seconds / self.epoch.max(1) as f64 * rest as f64)
+impl Pace {
+    fn mark(&mut self, epoch: usize, epochs: usize, seconds: f64) {
+        self.epochs = epochs;
+        self.first = self.first.or(Some((epoch, seconds)));
+        self.last = (epoch, seconds);
     }
-}
 
-/// Writes over the current line of the terminal and clears what is left of the old one.
-fn rewrite(line: &str) {
-    let mut err = io::stderr().lock();
-    let _ = write!(err, "\r{line}\x1b[K").and_then(|()| err.flush());
+    /// Seconds to go when the last epoch ended; nothing at the end, or before two epochs are done.
+    fn left(&self) -> Option<f64> {
+        let (first, begin) = self.first?;
+        let (last, end) = self.last;
+        let rest = self.epochs.checked_sub(last).filter(|&r| r > 0)?;
+        let done = last.checked_sub(first).filter(|&d| d > 0)?;
+        Some((end - begin) / done as f64 * rest as f64)
+    }
+
+    /// Seconds to go at some later moment.
+    fn left_at(&self, now: f64) -> Option<f64> {
+        self.left().map(|left| (left - (now - self.last.1)).max(0.0))
+    }
 }
 
 impl Observer for Progress {
     fn event(&mut self, event: &Event) -> Control {
-        if let &Event::Epoch { epoch, epochs, loss, scores, best, seconds } = event {
+        if let &Event::Epoch { epoch, epochs, loss, scores, best, .. } = event {
             if let Some(scores) = &scores {
                 self.take(scores, best);
             }
-            let line = self.line(At { epoch, epochs, loss, seconds });
-            self.show(&line, scores.is_some());
+            self.epoch(epoch, epochs, loss, scores.is_some());
         }
         Control::Continue
     }
@@ -119,20 +205,36 @@ mod tests {
     #[test]
     fn the_line_tells_epoch_scores_and_time_left() {
         let mut progress = Progress::silent();
-        let at = |epoch| At { epoch, epochs: 10, loss: 0.5, seconds: 2.0 * epoch as f64 };
-        assert_eq!(progress.line(at(1)), "epoch  1/10  loss 0.5000  left 18.0 s");
+        let at = |progress: &Progress, epoch: usize| {
+            // A start of a minute, then two seconds for each epoch.
+            progress.pace().mark(epoch, 10, 60.0 + 2.0 * epoch as f64);
+            progress.line(epoch, 10, 0.5)
+        };
+        assert_eq!(at(&progress, 1), "epoch  1/10  loss 0.5000");
         progress.take(&scores(2, Some(0.75)), true);
         progress.take(&scores(3, Some(0.7)), false);
         let expect = "epoch  3/10  loss 0.5000  val 0.7000  best 0.7500 (epoch 2)  left 14.0 s";
-        assert_eq!(progress.line(at(3)), expect);
-        assert_eq!(progress.line(at(10)), "epoch 10/10  loss 0.5000  val 0.7000  best 0.7500 (epoch 2)");
+        assert_eq!(at(&progress, 3), expect);
+        assert_eq!(progress.pace().left_at(60.0 + 6.0 + 1.5), Some(12.5));
+        assert_eq!(progress.pace().left_at(200.0), Some(0.0));
+        assert_eq!(at(&progress, 10), "epoch 10/10  loss 0.5000  val 0.7000  best 0.7500 (epoch 2)");
     }
 
     #[test]
     fn data_without_validation_nodes_shows_no_score() {
         let mut progress = Progress::silent();
         progress.take(&scores(1, None), true);
-        let line = progress.line(At { epoch: 1, epochs: 1, loss: f64::NAN, seconds: 0.0 });
-        assert_eq!(line, "epoch 1/1  loss NaN");
+        assert_eq!(progress.line(1, 1, f64::NAN), "epoch 1/1  loss NaN");
+    }
+
+    #[test]
+    fn another_run_begins_anew() {
+        let mut progress = Progress::silent();
+        progress.take(&scores(1, Some(0.5)), true);
+        progress.pace().mark(1, 3, 1.0);
+        progress.pace().mark(2, 3, 2.0);
+        progress.begin("seed 1");
+        progress.pace().mark(1, 3, 9.0);
+        assert_eq!(progress.line(1, 3, 0.25), "epoch 1/3  loss 0.2500");
     }
 }

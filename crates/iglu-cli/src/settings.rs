@@ -1,12 +1,13 @@
-//! The configuration of a run, in layers: defaults, then a file, then flags, then `--set`.
+//! The configuration of a run, in layers: defaults, then a recipe, then a file, then flags, then `--set`.
 //!
 //! Every layer becomes a list of [`Assignment`]s, so that all of them are checked and blamed in one way.
 
 mod file;
 mod keys;
 
-use iglu::config::Config;
-use iglu::layers::ARCHITECTURES;
+use crate::recipes;
+use iglu::config::{Config, DataConfig};
+use iglu::layers::{ARCHITECTURES, Architecture};
 use iglu::metrics::METRICS;
 use iglu::{Error, Result};
 use keys::Keys;
@@ -18,6 +19,9 @@ use toml::{Table, Value};
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Configuration")]
 pub struct SettingsArgs {
+    /// Settings of a network of the paper, by name; `iglu recipes` lists them, everything below wins over them
+    #[arg(long, value_name = "NAME")]
+    recipe: Option<String>,
     /// Configuration file; flags and --set win over it
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
@@ -25,7 +29,7 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Architecture of the graph layers
-    #[arg(long, value_name = "NAME", help = layer_help())]
+    #[arg(long, value_name = "NAME", help = layer_help(), long_help = layer_long_help())]
     layer: Option<String>,
     /// Number of graph layers
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -36,12 +40,30 @@ pub struct SettingsArgs {
     /// Last layer: linear or conv
     #[arg(long, value_name = "KIND")]
     head: Option<String>,
+    /// Activation of hidden layers: relu, gelu, elu, tanh, none
+    #[arg(long, value_name = "NAME")]
+    activation: Option<String>,
+    /// Attention heads (gat)
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    heads: Option<String>,
+    /// Layers that the linear classifier reads: none (the last one), or all of them by concat or max
+    #[arg(long, value_name = "KIND")]
+    jump: Option<String>,
+    /// Skip connections: `1->3,0->2`, or dense (every layer to every later one)
+    #[arg(long, value_name = "LIST")]
+    skips: Option<String>,
+    /// Adds a layer's input to its output; `--residual=false` takes it back
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    residual: Option<String>,
     /// Order of updates: inverted, inverted-printed, backprop, exact
     #[arg(long, value_name = "ORDER")]
     order: Option<String>,
     /// What training sees: transductive or inductive
     #[arg(long, value_name = "SETTING")]
     setting: Option<String>,
+    /// Refreshes of the stale caches per epoch: 0.5 for every second epoch
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
+    frequency: Option<String>,
     /// Epochs, or auto
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     epochs: Option<String>,
@@ -72,12 +94,44 @@ pub struct SettingsArgs {
     /// Epochs between evaluations
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     eval_every: Option<String>,
-    /// Which of several splits of a file, from 0
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// Split: a stored one by number, random:0.6,0.2,0.2, per-class:20,500,1000, FILE.npz or auto
+    #[arg(long, value_name = "SPLIT", allow_negative_numbers = true)]
     split: Option<String>,
     /// Score that chooses the best model
     #[arg(long, value_name = "NAME", help = metric_help())]
     metric: Option<String>,
+}
+
+/// Flags that say how data is read, for the subcommands that do not train.
+#[derive(Debug, Default, clap::Args)]
+pub struct DataArgs {
+    /// Split: a stored one by number, random:0.6,0.2,0.2, per-class:20,500,1000, FILE.npz or auto
+    #[arg(long, value_name = "SPLIT", allow_negative_numbers = true)]
+    split: Option<String>,
+    /// A key of the configuration of data, as `self_loops=keep` (repeatable, last one wins)
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl DataArgs {
+    /// How the data is to be read, checked.
+    pub fn resolve(&self) -> Result<DataConfig> {
+        let keys = Keys::new()?;
+        for text in &self.set {
+            let given = parse_set(text, &keys)?;
+            if !given.key.starts_with("data.") {
+                let found = format!("`{}` says nothing of data", given.key);
+                return Err(Error::usage(
+                    "--set",
+                    found,
+                    "give a key of [data], or use it with `iglu train`",
+                ));
+            }
+        }
+        let args =
+            SettingsArgs { split: self.split.clone(), set: self.set.clone(), ..SettingsArgs::default() };
+        Ok(args.resolve()?.data)
+    }
 }
 
 /// One value that the user gave, and where.
@@ -92,6 +146,11 @@ pub(crate) struct Assignment {
 }
 
 impl SettingsArgs {
+    /// A recipe and nothing else.
+    pub fn of_recipe(name: &str) -> Self {
+        Self { recipe: Some(name.to_string()), ..Self::default() }
+    }
+
     /// The configuration that all layers together give, checked.
     pub fn resolve(&self) -> Result<Config> {
         let keys = Keys::new()?;
@@ -109,10 +168,14 @@ impl SettingsArgs {
 
     /// What the user gave, later entries to win over earlier ones.
     fn assignments(&self, keys: &Keys) -> Result<Vec<Assignment>> {
-        let mut given = match &self.config {
-            Some(path) => file::read(path, keys)?,
-            None => Vec::new(),
-        };
+        let mut given = Vec::new();
+        if let Some(name) = &self.recipe {
+            let recipe = recipes::find(name).map_err(|e| e.within("--recipe"))?;
+            given.extend(file::parse(recipe.text, &format!("recipe `{name}`"), keys)?);
+        }
+        if let Some(path) = &self.config {
+            given.extend(file::read(path, keys)?);
+        }
         given.extend(self.flags());
         for text in &self.set {
             given.push(parse_set(text, keys)?);
@@ -126,8 +189,13 @@ impl SettingsArgs {
             ("--layers", "network.layers", &self.layers),
             ("--hidden", "network.hidden", &self.hidden),
             ("--head", "network.head", &self.head),
+            ("--activation", "network.activation", &self.activation),
+            ("--heads", "network.heads", &self.heads),
+            ("--jump", "network.jump", &self.jump),
+            ("--residual", "network.residual", &self.residual),
             ("--order", "train.order", &self.order),
             ("--setting", "train.setting", &self.setting),
+            ("--frequency", "train.frequency", &self.frequency),
             ("--epochs", "train.epochs", &self.epochs),
             ("--batch", "train.batch", &self.batch),
             ("--lr", "optim.lr", &self.lr),
@@ -141,10 +209,16 @@ impl SettingsArgs {
             ("--split", "data.split", &self.split),
             ("--metric", "select.metric", &self.metric),
         ];
-        table.into_iter().filter_map(|(flag, key, text)| {
-            let value = parse_value(text.as_ref()?);
-            Some(Assignment { place: flag.to_string(), key: key.to_string(), value })
-        })
+        let given = |flag: &str, key: &str, value: Value| Assignment {
+            place: flag.to_string(),
+            key: key.to_string(),
+            value,
+        };
+        let skips = self.skips.as_ref().map(|list| given("--skips", "network.skips", words_of(list)));
+        let single = move |(flag, key, text): (_, _, &Option<String>)| {
+            Some(given(flag, key, parse_value(text.as_ref()?)))
+        };
+        table.into_iter().filter_map(single).chain(skips)
     }
 }
 
@@ -166,6 +240,11 @@ fn layer_help() -> String {
     format!("Architecture of the graph layers: {}", names.join(", "))
 }
 
+fn layer_long_help() -> String {
+    let about = |a: &Architecture| format!("\n  {:<8} {}", a.name, a.about);
+    format!("Architecture of the graph layers:{}", ARCHITECTURES.iter().map(about).collect::<String>())
+}
+
 fn metric_help() -> String {
     let names: Vec<&str> = METRICS.iter().map(|(name, _)| *name).collect();
     format!("Score that chooses the best model: {}, auto", names.join(", "))
@@ -183,6 +262,11 @@ fn parse_set(text: &str, keys: &Keys) -> Result<Assignment> {
 /// A TOML value; what is none is taken as text, so that nobody has to quote words.
 fn parse_value(text: &str) -> Value {
     text.parse().unwrap_or_else(|_| Value::String(text.to_string()))
+}
+
+/// `a,b` as a list of texts.
+fn words_of(list: &str) -> Value {
+    Value::Array(list.split(',').map(|word| Value::String(word.trim().to_string())).collect())
 }
 
 /// Sets a dotted key, making the tables on the way.

@@ -1,17 +1,25 @@
 //! The result of a training run, for people ([`fmt::Display`]) and programs (JSON).
 
-use crate::text::{aligned, bytes, duration, grouped, score};
+use crate::text::aligned;
 use iglu::config::Config;
 use iglu::observe::Report;
 use iglu_data::Card;
+use iglu_report::numbers::{bytes, duration, grouped, quoted, score};
+use iglu_report::record::Scores;
+use iglu_report::{Profile, names};
 use serde::Serialize;
 use std::fmt;
+use std::path::Path;
 
 /// What a training run gave, where it came from and where it went.
 #[derive(Debug, Serialize)]
 pub struct Summary<'a> {
     /// Version of the program.
     pub version: &'static str,
+    /// The command, as a shell takes it.
+    pub command: &'a str,
+    /// When it began, in UTC.
+    pub time: &'a str,
     /// The data, as named by the user.
     pub source: &'a str,
     /// Scores, times, history.
@@ -25,6 +33,10 @@ pub struct Summary<'a> {
     pub model: String,
     /// The data in numbers.
     pub data: &'a Card,
+    /// Histograms of the data.
+    pub profile: &'a Profile,
+    /// The best model on every split: all scores, and counts by class.
+    pub scores: &'a [Scores],
     /// The configuration, with everything decided.
     pub config: &'a Config,
 }
@@ -43,6 +55,7 @@ impl Summary<'_> {
         ];
         lines.extend(memory);
         lines.push(("model", self.model.clone()));
+        lines.push(("report", Path::new(&self.model).with_file_name(names::REPORT).display().to_string()));
         lines.push(("predict with", self.predict_line()));
         lines
     }
@@ -85,28 +98,5 @@ impl Summary<'_> {
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&aligned(&self.lines()))
-    }
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-@:+,=".contains(c);
-    if word.chars().all(plain) { word.to_string() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_survive_the_shell() {
-        for (word, expect) in [
-            ("runs/a-1", "runs/a-1"),
-            ("synth:a@0.1", "synth:a@0.1"),
-            ("my data", "'my data'"),
-            ("a'b#1", r"'a'\''b#1'"),
-        ] {
-            assert_eq!(quoted(word), expect);
-        }
     }
 }

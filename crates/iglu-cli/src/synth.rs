@@ -3,6 +3,7 @@
 use crate::text;
 use iglu::{Error, Result};
 use iglu_data::synth::{Recipe, SHAPES, Shape};
+use iglu_report::numbers::grouped;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -51,14 +52,14 @@ fn recipe(name: &str, seed: Option<u64>) -> Result<Recipe> {
 fn write(recipe: Recipe, out: &Path) -> Result<()> {
     let data = recipe.make()?;
     iglu_data::write_plain(out, &data)?;
-    let (nodes, edges) = (text::grouped(data.graph.nodes()), text::grouped(data.graph.counts().edges));
+    let (nodes, edges) = (grouped(data.graph.nodes()), grouped(data.graph.counts().edges));
     text::print(&format!("{}: {} with {nodes} nodes, {edges} edges", out.display(), recipe.name()))
 }
 
 fn list() -> String {
     let head = format!("{:<12} {:>12} {:>14} {:>9} {:>8}", "name", "nodes", "edges", "features", "classes");
     let row = |s: &Shape| {
-        let (nodes, edges) = (text::grouped(s.nodes), text::grouped(s.edges));
+        let (nodes, edges) = (grouped(s.nodes), grouped(s.edges));
         format!("{:<12} {nodes:>12} {edges:>14} {:>9} {:>8}", s.name, s.features, s.classes)
     };
     std::iter::once(head).chain(SHAPES.iter().map(row)).collect::<Vec<_>>().join("\n")

@@ -2,6 +2,7 @@
 
 use iglu::{Error, Result};
 use serde::Serialize;
+use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use std::io::{self, Write};
 
 /// Writes a result to stdout, with a newline. A reader who has closed the pipe has seen enough.
@@ -20,15 +21,91 @@ pub fn print_json(value: &impl Serialize) -> Result<()> {
     print(&json(value)?)
 }
 
-/// A value as indented JSON; numbers that are not finite become null.
+/// A value as indented JSON, what stands in a list on one line each; numbers that are not finite become null.
 pub fn json(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string_pretty(value)
-        .map_err(|e| Error::output("json", e.to_string(), "leave out --json and report this"))
+    let mut out = Vec::new();
+    let written = value.serialize(&mut Serializer::with_formatter(&mut out, Layout::default()));
+    let text =
+        written.map_err(|e| e.to_string()).and_then(|()| String::from_utf8(out).map_err(|e| e.to_string()));
+    text.map_err(|e| Error::output("json", e, "leave out --json and report this"))
+}
+
+/// Indents objects; lists of numbers stay on one line, lists of objects have a line for each.
+#[derive(Default)]
+struct Layout {
+    objects: PrettyFormatter<'static>,
+    lists: usize,
+    /// Whether the outermost list has objects.
+    lines: bool,
+}
+
+impl Layout {
+    fn new_line<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.lines = true;
+        out.write_all(b"\n    ")
+    }
+}
+
+impl Formatter for Layout {
+    fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.lists += 1;
+        self.lines &= self.lists > 1;
+        out.write_all(b"[")
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.lists -= 1;
+        out.write_all(if self.lists == 0 && self.lines { b"\n  ]" } else { b"]" })
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        let own_line = self.lists == 1 && self.lines;
+        out.write_all(if first {
+            b""
+        } else if own_line {
+            b","
+        } else {
+            b", "
+        })
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        match self.lists {
+            0 => self.objects.begin_object(out),
+            1 => self.new_line(out).and_then(|()| out.write_all(b"{")),
+            _ => out.write_all(b"{"),
+        }
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        if self.lists == 0 { self.objects.end_object(out) } else { out.write_all(b"}") }
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        match (self.lists, first) {
+            (0, _) => self.objects.begin_object_key(out, first),
+            (_, true) => Ok(()),
+            (_, false) => out.write_all(b", "),
+        }
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        out.write_all(b": ")
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        if self.lists == 0 { self.objects.end_object_value(out) } else { Ok(()) }
+    }
 }
 
 /// Writes a remark to stderr; where nobody listens, it is lost.
 pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Writes what a reader noticed to stderr.
+pub fn notes(notes: &[String]) {
+    notes.iter().for_each(|text| note(&format!("note: {text}")));
 }
 
 /// `name  value` lines, the values aligned.
@@ -38,71 +115,9 @@ pub fn aligned(lines: &[(&str, String)]) -> String {
     lines.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// `1234567` as `1,234,567`.
-pub fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// A score, or a dash where there is none.
-pub fn score(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_string(), |v| format!("{v:.4}"))
-}
-
-/// Bytes in the unit that fits.
-pub fn bytes(count: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = count as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let decimals = usize::from(unit > 0);
-    format!("{value:.decimals$} {}", UNITS[unit])
-}
-
-/// Seconds as `0.42 s`, `42.0 s`, `3:20 min` or `2:05 h`.
-pub fn duration(seconds: f64) -> String {
-    let whole = seconds.round() as u64;
-    match seconds {
-        s if s < 9.995 => format!("{s:.2} s"),
-        s if s < 99.95 => format!("{s:.1} s"),
-        _ if whole < 3600 => format!("{}:{:02} min", whole / 60, whole % 60),
-        _ => format!("{}:{:02} h", whole / 3600, whole % 3600 / 60),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_as_people_read_them() {
-        for (found, expect) in [
-            (grouped(0), "0"),
-            (grouped(999), "999"),
-            (grouped(1_234_567), "1,234,567"),
-            (score(Some(0.81236)), "0.8124"),
-            (score(None), "-"),
-            (bytes(1023), "1023 B"),
-            (bytes(1536), "1.5 KiB"),
-            (bytes(3 << 30), "3.0 GiB"),
-            (duration(0.421), "0.42 s"),
-            (duration(42.04), "42.0 s"),
-            (duration(200.0), "3:20 min"),
-            (duration(7_500.0), "2:05 h"),
-        ] {
-            assert_eq!(found, expect);
-        }
-    }
 
     #[test]
     fn values_stand_in_one_column() {
@@ -111,6 +126,16 @@ mod tests {
 
     #[test]
     fn json_knows_no_nan() {
-        assert_eq!(json(&[f64::NAN, 0.5]).unwrap().split_whitespace().collect::<String>(), "[null,0.5]");
+        assert_eq!(json(&[f64::NAN, 0.5]).unwrap(), "[null, 0.5]");
+    }
+
+    #[test]
+    fn json_has_a_line_for_each_thing() {
+        let value =
+            serde_json::json!({"a": {"b": [1, [2, 3]]}, "h": [{"e": 1, "l": [{"k": 1}]}, {"e": 2}], "n": []});
+        let text = json(&value).unwrap();
+        let expect = "{\n  \"a\": {\n    \"b\": [1, [2, 3]]\n  },\n  \"h\": [\n    {\"e\": 1, \"l\": [{\"k\": 1}]},\n    {\"e\": 2}\n  ],\n  \"n\": []\n}";
+        assert_eq!(text, expect);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 }

@@ -25,6 +25,7 @@ mod planetoid;
 mod ppi;
 pub mod scipy_npz;
 pub mod shchur;
+pub mod store;
 mod structure;
 pub mod table;
 pub mod yandex;
@@ -47,6 +48,7 @@ pub struct Format {
 
 /// All formats, tried from the top: what asks for more comes first.
 pub const FORMATS: &[Format] = &[
+    Format { name: "iglu store", detect: store::detect, read: store::read },
     Format { name: "Planetoid", detect: planetoid::detect, read: planetoid::read },
     Format { name: "OGB", detect: ogb::detect, read: ogb::read },
     Format { name: "IGLU's scripts", detect: authors::detect, read: authors::read },

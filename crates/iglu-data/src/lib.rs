@@ -10,16 +10,20 @@ pub mod formats;
 mod incident;
 pub mod model;
 mod nearest;
-mod output;
+pub mod output;
+mod splits;
 pub mod synth;
 
 pub use card::Card;
 pub use caught::catching_panics;
 pub use formats::npy::write_npy;
 pub use formats::plain::write_plain;
+pub use formats::store::write_store;
 pub use incident::{EdgeFeatures, incident_features};
 pub use nearest::{edit_distance, nearest};
+pub use splits::{choose_split, decided};
 
+use iglu::config::SplitChoice;
 use iglu::{Dataset, Error, Result, SelfLoops};
 use std::path::Path;
 
@@ -32,10 +36,14 @@ pub const DEFAULT_SOURCE: &str = "synth:village";
 /// let options = iglu_data::LoadOptions { split: 3, ..Default::default() };
 /// assert_eq!(options.limits.max_decompressed, 8 << 30);
 /// ```
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
-    /// Which split to use where a file holds several, from 0.
+    /// Which stored split a reader is to give, from 0; a number in [`LoadOptions::split_choice`] wins.
     pub split: usize,
+    /// The split to use: the stored one, or another.
+    pub split_choice: SplitChoice,
+    /// Root of the random numbers of drawn splits.
+    pub split_seed: u64,
     /// What to do with edges from a node to itself.
     pub self_loops: SelfLoops,
     /// How much a file may ask for.
@@ -44,6 +52,20 @@ pub struct LoadOptions {
     pub purpose: Purpose,
     /// How edge features become node features, where nodes have none of their own.
     pub edge_features: EdgeFeatures,
+    /// How much of a store is read to check it.
+    pub verify: Verify,
+}
+
+/// How much of a [store](formats::store) is read before it is used; other files are read and checked whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Verify {
+    /// Header, table and whatever is copied: takes no time. A damaged row may end in a panic later.
+    #[default]
+    Header,
+    /// And that rows and features hold nothing impossible.
+    Structure,
+    /// And the checksums of all bytes.
+    Everything,
 }
 
 /// What data is for, and so what it must hold.
@@ -70,7 +92,7 @@ impl Default for Limits {
 }
 
 /// Reads or makes the dataset named by `source`: `synth:NAME[@scale][#seed]`, or the path of a file or folder in one of
-/// the known [`formats`].
+/// the known [`formats`]; then [`prepare`]s it.
 ///
 /// ```
 /// let village = iglu_data::load(iglu_data::DEFAULT_SOURCE, &Default::default())?;
@@ -78,10 +100,23 @@ impl Default for Limits {
 /// # Ok::<(), iglu::Error>(())
 /// ```
 pub fn load(source: &str, options: &LoadOptions) -> Result<Dataset> {
-    match source.strip_prefix("synth:") {
-        Some(recipe) => load_synth(recipe, options),
-        None => formats::read(Path::new(source), options),
+    let mut options = options.clone();
+    if let SplitChoice::Stored(number) = options.split_choice {
+        options.split = number;
     }
+    let data = match source.strip_prefix("synth:") {
+        Some(recipe) => load_synth(recipe, &options),
+        None => formats::read(Path::new(source), &options),
+    };
+    let mut data = data?;
+    data.source.get_or_insert_with(|| source.to_string());
+    prepare(data, &options).map_err(|e| e.within(&format!("`{source}`")))
+}
+
+/// Does to a dataset what does not depend on where it comes from: gives it the split chosen.
+pub fn prepare(mut data: Dataset, options: &LoadOptions) -> Result<Dataset> {
+    splits::apply(&mut data, options)?;
+    Ok(data)
 }
 
 fn load_synth(recipe: &str, options: &LoadOptions) -> Result<Dataset> {

@@ -6,8 +6,9 @@
 //! whole, finite network of the declared shape is refused.
 
 use crate::{output, quoted};
-use iglu::config::{Config, Head};
+use iglu::config::Config;
 use iglu::model::{Model, ModelShape};
+use iglu::network::Network;
 use iglu::{Error, Mat, Result};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
@@ -100,13 +101,13 @@ fn open(path: &Path) -> Result<File> {
     let about = path.metadata().map_err(|e| unreadable(&e))?;
     if !about.is_file() {
         let found = "this is a folder, a pipe or a device; expected a file";
-        return Err(Error::data("", found, "name the model.safetensors of a run"));
+        return Err(Error::data("", found, "name the best.safetensors of a run"));
     }
     File::open(path).map_err(|e| unreadable(&e))
 }
 
 fn unreadable(e: &io::Error) -> Error {
-    Error::missing("", format!("cannot be read: {e}"), "name the model.safetensors of a run")
+    Error::missing("", format!("cannot be read: {e}"), "name the best.safetensors of a run")
 }
 
 /// The length of the header, then a brace: so begins every safetensors file.
@@ -129,7 +130,7 @@ fn check_start(head: &[u8]) -> Result<()> {
 }
 
 fn no_safetensors(found: &str) -> Error {
-    Error::data("", format!("not a safetensors file: {found}"), "name the model.safetensors of a run")
+    Error::data("", format!("not a safetensors file: {found}"), "name the best.safetensors of a run")
 }
 
 fn from_bytes(bytes: &[u8]) -> Result<Model> {
@@ -183,29 +184,18 @@ fn parse_config(text: &str) -> Result<Config> {
     Ok(config)
 }
 
-/// The first few widths.
-fn brief(widths: &[usize]) -> String {
-    let first: Vec<String> = widths.iter().take(6).map(usize::to_string).collect();
-    first.join(", ") + if widths.len() > 6 { ", .." } else { "" }
-}
-
 /// Refuses a network that has more weights than the file, before memory is taken for them.
-///
-/// Layer k has at least `d_{k-1} d_k` weights; `d_0` are the features and the last `d` the classes.
 fn check_size(config: &Config, shape: ModelShape, bytes: usize) -> Result<()> {
-    let network = &config.network;
-    let width =
-        |k| network.each.iter().find(|e| e.k == k).and_then(|e| e.hidden).unwrap_or(network.hidden.or(256));
-    let hidden = if network.head == Head::Conv { network.layers - 1 } else { network.layers };
-    let widths = [shape.features].into_iter().chain((1..=hidden).map(width)).chain([shape.classes]);
-    let widths: Vec<usize> = widths.collect();
-    let weights = widths.windows(2).fold(0_usize, |sum, d| sum.saturating_add(d[0].saturating_mul(d[1])));
+    // Every feature, class and relation has weights of its own: more of them than bytes are not worth counting.
+    let ends = [shape.features, shape.classes, shape.relations, shape.latent];
+    let counted = ends.into_iter().all(|n| n <= bytes);
+    let weights = if counted { Network::size(&config.network, &shape)? } else { usize::MAX };
     if weights <= bytes / size_of::<f32>() {
         return Ok(());
     }
     let found = format!(
-        "{bytes} bytes of tensors; a network of widths {} needs at least {weights} numbers",
-        brief(&widths)
+        "{bytes} bytes of tensors; {} {} layers from {} features to {} classes have more numbers",
+        config.network.layers, config.network.layer, shape.features, shape.classes
     );
     Err(Error::data("", found, "the file is damaged: train again, or fetch it again"))
 }
@@ -277,7 +267,7 @@ mod tests {
         assert_eq!(to_bytes(&back).unwrap(), bytes);
         assert_eq!(to_bytes(&trained(7)).unwrap(), bytes);
         let data = crate::load("synth:village@0.05", &crate::LoadOptions::default()).unwrap();
-        let [old, new] = [&model, &back].map(|m| m.predict(&data.graph, &data.features).unwrap());
+        let [old, new] = [&model, &back].map(|m| m.predict(&data).unwrap());
         assert_eq!(old, new);
     }
 
@@ -318,14 +308,17 @@ mod tests {
         check_config("colour = 1", "config: unknown field `colour`");
         check_config(
             "[network]\nlayers = 256\nhidden = 65536",
-            "4 bytes of tensors; a network of widths 32, 65536",
+            "4 bytes of tensors; 256 sage layers from 32 features",
         );
         check_config("[network]\nhidden = 0", "config: network.hidden: 0; expected 1 to 65536");
         let large = about_with(
             "shape",
             serde_json::json!({"features": 1_u64 << 60, "classes": 1, "multi_label": false}),
         );
-        check(&file_with(&[("iglu", &large)], &[1, 1], &[0.0]), "widths 1152921504606846976, 4, 4, 1");
+        check(
+            &file_with(&[("iglu", &large)], &[1, 1], &[0.0]),
+            "2 sage layers from 1152921504606846976 features",
+        );
         let good = about_with("version", 1.into());
         let check_tensor = |shape: &[usize], values: &[f32], expect: &str| {
             check(&file_with(&[("iglu", &good)], shape, values), expect);

@@ -8,10 +8,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// The file under construction, as handed to the function that fills it.
-pub(crate) type Sink = BufWriter<File>;
+pub type Sink = BufWriter<File>;
 
 /// Replaces the file at `path` by what `fill` writes; on any failure the old file stays.
-pub(crate) fn replace(path: &Path, fill: impl FnOnce(&mut Sink) -> io::Result<()>) -> Result<()> {
+pub fn replace(path: &Path, fill: impl FnOnce(&mut Sink) -> io::Result<()>) -> Result<()> {
     let part = part_of(path)?;
     let written = write_part(&part, fill).and_then(|()| fs::rename(&part, path));
     written.and_then(|()| sync_directory(path)).map_err(|e| {

@@ -6,6 +6,7 @@
 mod common;
 
 use common::{assert_says, bools, floats, folder, ints, npy, npy_with, npz, parse, path_of_four, small};
+use iglu::config::SplitChoice;
 use iglu::{Error, SelfLoops};
 use iglu_data::formats::npy::Array;
 use iglu_data::{Limits, LoadOptions, load};
@@ -290,6 +291,51 @@ fn splits() {
     assert_says("single split", &e, &["split 2 was asked for, the file has 1 (0..0)"]);
 }
 
+/// The arrays without their split, and these instead.
+fn without_split(instead: &[(&'static str, Vec<u8>)]) -> Vec<u8> {
+    let ids = [("train", vec![]), ("val", vec![]), ("test", vec![])];
+    changed(&[&ids[..], instead].concat())
+}
+
+#[test]
+fn files_without_a_split_are_read_but_not_those_with_a_misnamed_one() {
+    let drawn = parse(without_split(&[]), &small()).unwrap();
+    assert_eq!((drawn.split.train.len(), drawn.split.val.len(), drawn.split.test.len()), (2, 0, 1));
+    assert!(
+        drawn.notes[0].contains("no split is stored: training on random:0.6,0.2,0.2"),
+        "{:?}",
+        drawn.notes
+    );
+    for name in ["trian", "train_ids", "idx_train", "training"] {
+        let e = parse(without_split(&[(name, ints("(1,)", &[0]))]), &small()).expect_err(name);
+        assert_says(name, &e, &["train: no such array", &format!("`{name}`")]);
+    }
+    for (choice, number) in [(SplitChoice::Stored(0), 0), (SplitChoice::Auto, 1)] {
+        let options = LoadOptions { split_choice: choice, split: number, ..small() };
+        let e = parse(without_split(&[]), &options).unwrap_err();
+        assert_says("none stored", &e, &["split: ", "stored", "--split random:0.6,0.2,0.2"]);
+    }
+}
+
+#[test]
+fn single_masks_are_read_and_checked() {
+    let masks = |train: Vec<u8>| {
+        let [val, test] = [[0, 1, 0, 0], [0, 0, 1, 1]].map(|mask| bools("(4,)", &mask));
+        without_split(&[("train_mask", train), ("val_mask", val), ("test_mask", test)])
+    };
+    for train in [bools("(4,)", &[1, 0, 0, 0]), ints("(4,)", &[1, 0, 0, 0])] {
+        let split = parse(masks(train), &small()).unwrap().split;
+        assert_eq!((split.train, split.val, split.test), (vec![0], vec![1], vec![2, 3]));
+    }
+    for (bytes, expect) in [
+        (bools("(3,)", &[1, 0, 0]), "train_mask: (3,) bool; expected 4 entries"),
+        (ints("(4,)", &[0, 3, 0, 0]), "train_mask: entry 1: 3 in a mask"),
+        (vec![], "train_mask: no such array"),
+    ] {
+        assert_says(expect, &parse(masks(bytes), &small()).unwrap_err(), &[expect]);
+    }
+}
+
 #[test]
 fn masks_of_several_splits() {
     let masks = |shape: &str| {
@@ -298,22 +344,19 @@ fn masks_of_several_splits() {
         let test = bools(shape, &[0, 0, 1, 1, 0, 0, 0, 0]);
         [("train_masks", train), ("val_masks", val), ("test_masks", test)]
     };
-    let without_ids = |shape: &str| {
-        let ids = [("train", vec![]), ("val", vec![]), ("test", vec![])];
-        changed(&[&ids[..], &masks(shape)[..]].concat())
-    };
+    let without_ids = |shape: &str| without_split(&masks(shape));
     let split = |n: usize| parse(without_ids("(2, 4)"), &LoadOptions { split: n, ..small() });
     assert_eq!(split(0).unwrap().split.train, [0]);
     assert_eq!((split(1).unwrap().split.train, split(1).unwrap().split.test), (vec![0, 1], vec![]));
-    assert_says(
-        "range",
-        &split(2).unwrap_err(),
-        &["train_masks: split 2 was asked for, the file has 2 (0..1)"],
-    );
+    assert_says("range", &split(2).unwrap_err(), &["split: split 2 was asked for, the file has 2 (0..1)"]);
     let e = parse(without_ids("(4, 2)"), &small()).unwrap_err();
     assert_says("turned", &e, &["train_masks: (4, 2) bool; expected 4 columns", "transpose it"]);
     let both = parse(changed(&masks("(2, 4)")), &small()).unwrap();
     assert_eq!(both.split.train, [0, 1], "`train` comes first");
+    assert_eq!((both.splits.len(), &both.splits[1].train[..]), (2, &[0, 1][..]));
+    let short = [&masks("(2, 4)")[..2], &[("test_masks", bools("(1, 4)", &[0, 0, 1, 1]))]].concat();
+    let e = parse(without_split(&short), &small()).unwrap_err();
+    assert_says("rows", &e, &["test_masks: 1 rows, but `train_masks` has 2"]);
 }
 
 /// Where the only `needle` starts.
@@ -389,7 +432,7 @@ fn files_that_are_no_datasets() {
         (
             "junk.npz",
             b"\x00\x01abc".to_vec(),
-            &["starts with \"\\x00\\x01abc\"", "known formats: Planetoid, "],
+            &["starts with \"\\x00\\x01abc\"", "known formats: ", "plain npz"],
         ),
         ("short.npz", b"PK\x03\x04".to_vec(), &["short.npz`: not a whole zip archive"]),
         ("bad.npz", changed(&[("y", ints("(3,)", &[0, 1, 0]))]), &["bad.npz`: y: (3,) int64"]),

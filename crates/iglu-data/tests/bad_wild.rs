@@ -209,7 +209,7 @@ fn tables_of_splits_and_files_that_do_not_go_together() {
         with(b"node,part\n3,train\n", &first),
         &["columns `node`, `part`; expected `id` and `split`"],
     );
-    let third = LoadOptions { split: 2, ..first };
+    let third = LoadOptions { split: 2, ..first.clone() };
     refused(
         "number",
         with(b"id,split_0,split_1\n3,train,test\n", &third),
@@ -229,12 +229,12 @@ fn tables_of_splits_and_files_that_do_not_go_together() {
     );
     let alone = Files::write("splits", &[("edges.csv", EDGES)]);
     refused("alone", alone.load(&first), &["edges.csv`: there is no node table, so no labels to learn"]);
-    let looked = alone.load(&LoadOptions { purpose: Purpose::Predict, ..first }).unwrap();
+    let looked = alone.load(&LoadOptions { purpose: Purpose::Predict, ..first.clone() }).unwrap();
     assert_eq!((looked.graph.nodes(), looked.labels.classes()), (4, 0));
     let kinds: String = (0..300).map(|i| format!("0,1,k{i}\n")).collect();
     let kinds = format!("source,target,type\n{kinds}");
     refused("kinds", tables("splits", kinds.as_bytes(), NODES), &["300 kinds of edges; at most 256"]);
-    let loops = LoadOptions { self_loops: SelfLoops::Error, ..first };
+    let loops = LoadOptions { self_loops: SelfLoops::Error, ..first.clone() };
     let looped = Files::write("splits", &[("edges.csv", b"0,1\n2,2\n"), ("nodes.csv", NODES)]);
     refused("self loop", looped.load(&loops), &["node 2 is connected to itself"]);
     if !cfg!(feature = "parquet") {

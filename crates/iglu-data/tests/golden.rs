@@ -85,7 +85,7 @@ fn datasets_read_as_in_numpy_and_scipy() {
 fn what_is_written_reads_back_equal_and_with_equal_bytes() {
     let folder = common::folder("round-trip");
     let keep = LoadOptions { split: 1, self_loops: SelfLoops::Keep, ..Default::default() };
-    let first = LoadOptions { split: 0, ..keep };
+    let first = LoadOptions { split: 0, ..keep.clone() };
     for (file, options) in
         [("dense.npz", &first), ("sparse_multi.npz", &first), ("masks_directed.npz", &keep)]
     {

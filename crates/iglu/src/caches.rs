@@ -5,8 +5,8 @@
 //! never otherwise.
 
 use crate::Mat;
-use crate::network::Network;
-use crate::program::{Input, Program, Source};
+use crate::network::{Network, inputs};
+use crate::program::{Job, Program};
 use crate::side::Side;
 
 /// Embeddings, aggregates and incomplete gradients of one side.
@@ -77,29 +77,19 @@ impl Caches {
     /// Makes `Z^k` match `X^{k-1}`.
     pub fn ensure_z(&mut self, k: usize, network: &Network, side: &Side) {
         let layer = network.at(k);
-        if k == 1 || layer.operator.is_none() || self.z_made[k] > self.x_made[k - 1] {
+        if k == 1 || layer.look.parts() == 0 || self.z_made[k] > self.x_made[k - 1] {
             return;
         }
-        if let Some(operator) = side.operator(layer) {
-            let x = &self.x[k - 1];
-            assert_eq!(x.rows(), side.nodes(), "X^{} has been computed", k - 1);
-            if self.z[k].is_empty() {
-                self.z[k].push(Mat::zeros(x.rows(), x.cols()));
-            }
-            operator.apply_to(x, &mut self.z[k][0]);
-        }
+        let x = &self.x[k - 1];
+        assert_eq!(x.rows(), side.nodes(), "X^{} has been computed", k - 1);
+        side.aggregate(layer, x, &mut self.z[k]);
         self.z_made[k] = self.tick();
     }
 
-    /// What the inputs of a program hold.
-    pub fn inputs<'a>(&'a self, program: &'a Program, side: &'a Side) -> Vec<Input<'a>> {
-        let lookup = |source: Source| match source {
-            Source::Aggregate { layer: 1, hop } => side.hop(hop),
-            Source::Aggregate { layer, hop } => Input::Dense(&self.z[layer][hop]),
-            Source::Embedding(0) => side.features(),
-            Source::Embedding(m) => Input::Dense(&self.x[m]),
-        };
-        program.inputs().map(lookup).collect()
+    /// A program bound to what its inputs hold.
+    pub fn job<'a>(&'a self, program: &'a Program, side: &'a Side) -> Job<'a> {
+        let inputs = inputs(program, side, |m| &self.x[m], |layer, part| &self.z[layer][part]);
+        Job::new(program, inputs, side.pattern())
     }
 
     /// Bytes held.

@@ -3,9 +3,13 @@
 //! A value written `"auto"` is decided from the data when training starts (see [`Auto`]) and by rules stated at
 //! each field; the resolved configuration is what a run records.
 
+mod split;
+
+pub use split::SplitChoice;
+
 use crate::graph::SelfLoops;
 use crate::kernels::rowwise::Activation;
-use crate::layers::{Combine, NormKind, NormOrder};
+use crate::layers::{Combine, Jump, NormKind, NormOrder};
 use crate::metrics::Metric;
 use crate::operator::Norm;
 use crate::optim::Method;
@@ -115,8 +119,9 @@ pub struct NetworkConfig {
     pub norm_eps: f64,
     /// Share of a layer's inputs dropped, in passes that drop.
     pub dropout: f64,
-    /// Share of the linear classifier's inputs dropped, in passes that drop.
-    pub head_dropout: f64,
+    /// Share of the linear classifier's inputs dropped, in passes that drop; auto: 0, or as `dropout` where it reads
+    /// all layers.
+    pub head_dropout: Auto<f64>,
     /// Learned offsets.
     pub bias: bool,
     /// Adds a layer's input to its output.
@@ -133,6 +138,20 @@ pub struct NetworkConfig {
     pub hops: Auto<usize>,
     /// Skip connections, `"k->m"`: `X^k` is added to `X^m`.
     pub skips: Vec<String>,
+    /// Attention heads (`gat`).
+    pub heads: usize,
+    /// Share of attention weights dropped, in passes that drop; auto: as `dropout`.
+    pub attention_dropout: Auto<f64>,
+    /// Share of what neighbours say (`X W`) dropped, in passes that drop (`gat`).
+    pub said_dropout: f64,
+    /// Share of the first embedding mixed into every layer (`gcnii`, `appnp`).
+    pub initial: f64,
+    /// Strength of the maps of `gcnii`: `beta = ln(theta / (k - 1) + 1)`.
+    pub theta: f64,
+    /// Mean logarithm of degrees that `pna` scales by; auto: that of the training nodes.
+    pub degree_scale: Auto<f64>,
+    /// Which layers the linear classifier reads: the last one, or all of them.
+    pub jump: Jump,
     /// Settings of single layers.
     pub each: Vec<LayerOverride>,
 }
@@ -149,7 +168,7 @@ impl Default for NetworkConfig {
             norm_order: Auto::Auto,
             norm_eps: 1e-5,
             dropout: 0.5,
-            head_dropout: 0.0,
+            head_dropout: Auto::Auto,
             bias: true,
             residual: false,
             combine: Auto::Auto,
@@ -157,6 +176,13 @@ impl Default for NetworkConfig {
             operator: Auto::Auto,
             hops: Auto::Auto,
             skips: Vec::new(),
+            heads: 8,
+            attention_dropout: Auto::Auto,
+            said_dropout: 0.0,
+            initial: 0.1,
+            theta: 0.5,
+            degree_scale: Auto::Auto,
+            jump: Jump::None,
             each: Vec::new(),
         }
     }
@@ -189,6 +215,24 @@ pub struct LayerOverride {
     /// Adds the input to the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub residual: Option<bool>,
+    /// Norm before or after the activation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub norm_order: Option<NormOrder>,
+    /// Concatenate or sum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub combine: Option<Combine>,
+    /// L2-normalise the output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l2: Option<bool>,
+    /// Attention heads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heads: Option<usize>,
+    /// Dropout of attention weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attention_dropout: Option<f64>,
+    /// Dropout of what neighbours say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said_dropout: Option<f64>,
 }
 
 /// In which order layers are trained.
@@ -276,8 +320,10 @@ pub enum GradientScale {
     /// `rows of the pass / |S|` times the sum over S: an unbiased estimate of the mean loss's gradient.
     #[default]
     Unbiased,
-    /// As the released scripts: lazy layers sum mean-scaled alphas over S, the tail sums the loss over S.
+    /// As most released scripts: lazy layers sum mean-scaled alphas over S, the tail sums the loss over S.
     Released,
+    /// Sums over S everywhere, of alphas of the summed loss (the released transductive arXiv script).
+    Sum,
 }
 
 /// Proximal term of lazy layers.
@@ -331,6 +377,8 @@ pub struct TrainConfig {
     pub epochs: Auto<usize>,
     /// Rows of a mini-batch.
     pub batch: Batch,
+    /// Rows of a mini-batch of the tail; auto: as `batch`.
+    pub tail_batch: Batch,
     /// Fresh or fixed batches.
     pub batches: Batches,
     /// Refreshes of the stale side per epoch.
@@ -371,6 +419,7 @@ impl Default for TrainConfig {
             setting: Setting::Transductive,
             epochs: Auto::Auto,
             batch: Batch::Auto,
+            tail_batch: Batch::Auto,
             batches: Batches::Fresh,
             frequency: 1.0,
             passes: Auto::Auto,
@@ -423,6 +472,8 @@ pub struct OptimConfig {
     pub momentum: f64,
     /// Decoupled weight decay of weight matrices.
     pub weight_decay: f64,
+    /// L2 penalty of weight matrices, added to their gradients.
+    pub l2: f64,
     /// Largest norm of a gradient; 0: any.
     pub clip: f64,
     /// Learning-rate schedule.
@@ -435,6 +486,8 @@ pub struct OptimConfig {
     pub decay: f64,
     /// Its interval in epochs.
     pub decay_every: usize,
+    /// Whether it decays at epoch 0 already.
+    pub decay_first: bool,
     /// Where the cosine ends, as a share of the base rate.
     pub lr_floor: f64,
 }
@@ -449,12 +502,14 @@ impl Default for OptimConfig {
             eps: 1e-8,
             momentum: 0.0,
             weight_decay: 0.0,
+            l2: 0.0,
             clip: 0.0,
             schedule: ScheduleKind::Cosine,
             milestones: Vec::new(),
             rates: Vec::new(),
             decay: 0.9,
             decay_every: 1,
+            decay_first: false,
             lr_floor: 0.0,
         }
     }
@@ -488,8 +543,10 @@ pub enum Scaling {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DataConfig {
-    /// Which of several splits of a file.
-    pub split: usize,
+    /// Which nodes are trained on, chosen on and scored.
+    pub split: SplitChoice,
+    /// Root of the random numbers of drawn splits; apart from [`Config::seed`], so that seeds share a split.
+    pub split_seed: u64,
     /// Edges `(v, v)`.
     pub self_loops: SelfLoops,
     /// Scaling of features; auto: standard for dense, row for sparse ones.
@@ -525,14 +582,22 @@ impl Config {
         count("network.hidden", n.hidden.or(1), 1..=65_536)?;
         count("network.hops", n.hops.or(1), 1..=16)?;
         share("network.dropout", n.dropout)?;
-        share("network.head_dropout", n.head_dropout)?;
+        share("network.head_dropout", n.head_dropout.or(0.0))?;
+        count("network.heads", n.heads, 1..=1024)?;
+        share("network.attention_dropout", n.attention_dropout.or(0.0))?;
+        share("network.said_dropout", n.said_dropout)?;
+        share("network.initial", n.initial)?;
+        positive("network.theta", n.theta)?;
+        positive("network.degree_scale", n.degree_scale.or(1.0))?;
         positive("network.norm_eps", n.norm_eps)?;
         let t = &self.train;
         count("train.epochs", t.epochs.or(1), 1..=1_000_000)?;
         count("train.passes", t.passes.or(1), 1..=1000)?;
         count("train.tail_passes", t.tail_passes.or(1), 1..=1000)?;
-        if let Batch::Size(size) = t.batch {
-            count("train.batch", size, 1..=usize::MAX)?;
+        for (key, batch) in [("train.batch", t.batch), ("train.tail_batch", t.tail_batch)] {
+            if let Batch::Size(size) = batch {
+                count(key, size, 1..=usize::MAX)?;
+            }
         }
         positive("train.frequency", t.frequency)?;
         positive("train.lambda", t.lambda)?;
@@ -551,6 +616,7 @@ impl Config {
         }
         for (key, v) in [
             ("optim.weight_decay", self.optim.weight_decay),
+            ("optim.l2", self.optim.l2),
             ("optim.clip", self.optim.clip),
             ("optim.lr_floor", self.optim.lr_floor),
         ] {

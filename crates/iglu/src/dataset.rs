@@ -76,6 +76,13 @@ pub struct Split {
     pub test: Vec<u32>,
 }
 
+impl Split {
+    /// No node in any part.
+    pub fn is_empty(&self) -> bool {
+        self.train.is_empty() && self.val.is_empty() && self.test.is_empty()
+    }
+}
+
 /// A list of names in one piece of memory: millions of node ids cost little more than their letters.
 ///
 /// ```
@@ -105,6 +112,22 @@ impl Names {
         &self.letters[start as usize..self.ends[i] as usize]
     }
 
+    /// All letters, and where each name ends in them.
+    pub fn parts(&self) -> (&str, &[u64]) {
+        (&self.letters, &self.ends)
+    }
+
+    /// Takes the parts back.
+    pub fn from_parts(letters: String, ends: Vec<u64>) -> Result<Self> {
+        let cut = |&end: &u64| usize::try_from(end).is_ok_and(|end| letters.is_char_boundary(end));
+        let whole = ends.last().map_or(0, |&end| end) == letters.len() as u64;
+        if whole && ends.is_sorted() && ends.iter().all(cut) {
+            return Ok(Self { letters, ends });
+        }
+        let found = format!("{} ends that do not cut {} bytes into names", ends.len(), letters.len());
+        Err(Error::data("names", found, "the arrays do not belong together"))
+    }
+
     /// All names, in order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|i| self.get(i))
@@ -129,6 +152,8 @@ pub struct Relation {
     pub name: String,
     /// Its edges.
     pub graph: Graph,
+    /// Neighbours in latent space, not edges of the graph.
+    pub latent: bool,
 }
 
 /// A node classification problem.
@@ -146,12 +171,18 @@ pub struct Dataset {
     pub labels: Labels,
     /// Which nodes are used for what.
     pub split: Split,
+    /// Every split that the data came with, in its order; empty: none.
+    pub splits: Vec<Split>,
     /// What the data calls its nodes; `None`: 0, 1, 2, ...
     pub node_names: Option<Names>,
     /// What the data calls its classes; `None`: 0, 1, 2, ...
     pub class_names: Option<Names>,
     /// What the reader noticed and people should know: legal, but perhaps not meant.
     pub notes: Vec<String>,
+    /// Where the data comes from, if that is known.
+    pub source: Option<String>,
+    /// Under which licence it may be used, if that is known.
+    pub licence: Option<String>,
 }
 
 impl Dataset {
@@ -164,9 +195,12 @@ impl Dataset {
             features,
             labels,
             split,
+            splits: Vec::new(),
             node_names: None,
             class_names: None,
             notes: Vec::new(),
+            source: None,
+            licence: None,
         }
     }
 
@@ -218,5 +252,21 @@ impl Dataset {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back_from_their_parts_or_are_refused() {
+        let names: Names = ["ada", "", "grüße"].into_iter().collect();
+        let (letters, ends) = names.parts();
+        assert_eq!(Names::from_parts(letters.to_string(), ends.to_vec()).unwrap(), names);
+        for ends in [vec![], vec![3, 3], vec![3, 2, 10], vec![3, 6, 10], vec![3, u64::MAX], vec![3, 11]] {
+            assert!(Names::from_parts(letters.to_string(), ends.clone()).is_err(), "{ends:?}");
+        }
+        assert!(Names::from_parts(String::new(), vec![]).unwrap().is_empty());
     }
 }

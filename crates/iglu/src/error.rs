@@ -51,6 +51,15 @@ pub enum Error {
         /// How to mend it.
         fix: String,
     },
+    /// Output that another process is writing.
+    Locked {
+        /// The path asked for.
+        place: String,
+        /// Who has it.
+        found: String,
+        /// How to mend it.
+        fix: String,
+    },
     /// Training produced numbers that are not finite.
     Diverged {
         /// Epoch, layer and tensor.
@@ -81,6 +90,8 @@ impl Error {
         missing => Missing;
         /// Output that cannot be written.
         output => Output;
+        /// Output that another process is writing.
+        locked => Locked;
         /// Training produced numbers that are not finite.
         diverged => Diverged;
     }
@@ -91,6 +102,7 @@ impl Error {
             Self::Usage { .. } => 64,
             Self::Data { .. } => 65,
             Self::Missing { .. } => 66,
+            Self::Locked { .. } => 73,
             Self::Output { .. } => 74,
             Self::Diverged { .. } => 20,
         }
@@ -103,6 +115,7 @@ impl Error {
         | Self::Data { place, .. }
         | Self::Missing { place, .. }
         | Self::Output { place, .. }
+        | Self::Locked { place, .. }
         | Self::Diverged { place, .. }) = &mut self;
         *place = if place.is_empty() { outer.to_string() } else { format!("{outer}: {place}") };
         self
@@ -115,6 +128,7 @@ impl fmt::Display for Error {
         | Self::Data { place, found, fix }
         | Self::Missing { place, found, fix }
         | Self::Output { place, found, fix }
+        | Self::Locked { place, found, fix }
         | Self::Diverged { place, found, fix }) = self;
         write!(f, "{place}: {found}")?;
         if fix.is_empty() { Ok(()) } else { write!(f, "\n  fix: {fix}") }

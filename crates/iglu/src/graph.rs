@@ -5,8 +5,13 @@
 //! undirected list `(u, v)` and `(v, u)` are duplicates. Self loops follow [`SelfLoops`]. Neighbours are sorted.
 //! Normalisation is not known here: see [`crate::operator`].
 
-use crate::{Error, Real, Result};
+mod rows;
+
+use crate::{Buffer, Error, Real, Result};
 use rayon::prelude::*;
+use rows::{Rows, Source};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// What to do with edges `(v, v)` of the input. Normalisations add their own loops, so the default drops these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
@@ -53,11 +58,26 @@ pub struct EdgeCounts {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Graph {
-    offsets: Vec<u64>,
-    neighbours: Vec<u32>,
-    weights: Option<Vec<Real>>,
+    offsets: Buffer<u64>,
+    neighbours: Buffer<u32>,
+    weights: Option<Buffer<Real>>,
     directed: bool,
     counts: EdgeCounts,
+}
+
+/// What a graph is made of, as it was when it was a graph before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GraphParts {
+    /// Row offsets (nodes + 1 of them).
+    pub offsets: Buffer<u64>,
+    /// All neighbour lists, one after the other, each sorted and without repetitions.
+    pub neighbours: Buffer<u32>,
+    /// Their weights.
+    pub weights: Option<Buffer<Real>>,
+    /// Edges send one way only.
+    pub directed: bool,
+    /// What was found in the edge list.
+    pub counts: EdgeCounts,
 }
 
 impl Graph {
@@ -65,23 +85,102 @@ impl Graph {
     pub fn from_edges(n: usize, edges: &[[u32; 2]], options: EdgeOptions<'_>) -> Result<Self> {
         check_edges(n, edges, options)?;
         let keep_loops = options.self_loops == SelfLoops::Keep;
-        let mut rows = scatter(n, edges, options, keep_loops);
-        let merged = rows.sort_and_merge();
-        let loops = edges.iter().filter(|[u, v]| u == v).count();
-        let kept_loops = if keep_loops { rows.count_loops() } else { 0 };
-        let entries = rows.neighbours.len() - kept_loops;
-        let counts = EdgeCounts {
-            edges: if options.directed { entries } else { entries / 2 },
-            self_loops: loops,
-            duplicates: if options.directed { merged } else { merged.div_ceil(2) },
-        };
-        Ok(Self {
-            offsets: rows.offsets,
-            neighbours: rows.neighbours,
-            weights: rows.weights,
-            directed: options.directed,
+        let rows = rows::collect(n, &EdgeList { edges, options, keep_loops });
+        let mut graph = Self::of(rows, options.directed);
+        let loops = edges.par_iter().filter(|[u, v]| u == v).count();
+        let (kept, dropped) = if keep_loops { (graph.counts.self_loops, 0) } else { (0, loops) };
+        graph.counts.duplicates = edges.len() - dropped - graph.counts.edges - kept;
+        graph.counts.self_loops = loops;
+        Ok(graph)
+    }
+
+    /// Takes compressed rows: row `v` is `neighbours[offsets[v]..offsets[v + 1]]`, the nodes that send to `v`. Rows
+    /// are sorted and repeated neighbours merged where they are not yet; self loops stay. Rows of an undirected graph
+    /// hold every edge on both sides.
+    ///
+    /// ```
+    /// use iglu::Graph;
+    /// let path = Graph::from_rows(vec![0, 1, 3, 4], vec![1, 2, 0, 1], None, false)?;
+    /// assert_eq!((path.neighbours(1), path.counts().edges), (&[0, 2][..], 2));
+    /// # Ok::<(), iglu::Error>(())
+    /// ```
+    pub fn from_rows(
+        offsets: Vec<u64>,
+        neighbours: Vec<u32>,
+        weights: Option<Vec<Real>>,
+        directed: bool,
+    ) -> Result<Self> {
+        check_rows(&offsets, &neighbours, weights.as_deref())?;
+        let listed = neighbours.len();
+        let mut rows = Rows { offsets, neighbours, weights };
+        rows.tidy();
+        let mut graph = Self::of(rows, directed);
+        graph.counts.duplicates = listed - graph.neighbours.len();
+        graph.check_sides()?;
+        Ok(graph)
+    }
+
+    /// The graph of tidy rows, its edges and loops counted.
+    fn of(rows: Rows, directed: bool) -> Self {
+        let loops = rows.loops();
+        let entries = rows.neighbours.len() - loops;
+        let edges = if directed { entries } else { entries / 2 };
+        let counts = EdgeCounts { edges, self_loops: loops, duplicates: 0 };
+        Self::with(rows, directed, counts)
+    }
+
+    /// Takes tidy rows; clones of the graph share them.
+    fn with(rows: Rows, directed: bool, counts: EdgeCounts) -> Self {
+        Self {
+            offsets: Buffer::kept(Arc::new(rows.offsets)),
+            neighbours: Buffer::kept(Arc::new(rows.neighbours)),
+            weights: rows.weights.map(|weights| Buffer::kept(Arc::new(weights))),
+            directed,
             counts,
-        })
+        }
+    }
+
+    /// Takes the parts of a graph back. Looks at their ends only, so that it takes no time; [`Graph::check`] reads
+    /// the rest.
+    pub fn from_parts(parts: GraphParts) -> Result<Self> {
+        let GraphParts { offsets, neighbours, weights, directed, counts } = parts;
+        check_ends(&offsets, &neighbours, weights.as_deref())?;
+        Ok(Self { offsets, neighbours, weights, directed, counts })
+    }
+
+    /// Checks what [`Graph::from_parts`] takes on trust: rows in order, neighbours in range and sorted, weights finite.
+    pub fn check(&self) -> Result<()> {
+        check_rows(&self.offsets, &self.neighbours, self.all_weights())?;
+        let unsorted = |v: usize| !self.neighbours(v).is_sorted_by(|a, b| a < b);
+        match (0..self.nodes()).into_par_iter().position_first(unsorted) {
+            Some(v) => Err(Error::data("rows", format!("row {v} is not sorted"), MISFIT)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses an undirected graph with an edge on one side only, or with two weights.
+    fn check_sides(&self) -> Result<()> {
+        if self.directed {
+            return Ok(());
+        }
+        let mirrored = |v: usize, at: usize, u: u32| {
+            let place = self.neighbours(u as usize).binary_search(&(v as u32)).ok();
+            place.is_some_and(|other| self.weight(u as usize, other) == self.weight(v, at))
+        };
+        let lonely = |v: usize| {
+            let row = self.neighbours(v).iter().enumerate();
+            row.filter(|&(at, &u)| !mirrored(v, at, u)).map(|(_, &u)| u).collect::<Vec<u32>>()
+        };
+        let found: Vec<(usize, Vec<u32>)> = (0..self.nodes())
+            .into_par_iter()
+            .map(|v| (v, lonely(v)))
+            .filter(|(_, missing)| !missing.is_empty())
+            .collect();
+        let Some((v, missing)) = found.first() else { return Ok(()) };
+        let more = found.iter().map(|(_, missing)| missing.len()).sum::<usize>() - 1;
+        let others = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+        let found = format!("row {v} has {}, row {} does not have {v} alike{others}", missing[0], missing[0]);
+        Err(Error::data("rows", found, "declare the graph directed, or add the other side: A + A.T"))
     }
 
     /// Number of nodes.
@@ -135,16 +234,18 @@ impl Graph {
         self.weights(v).map_or(self.neighbours(v).len() as Real, |w| w.iter().sum())
     }
 
+    /// Weight of entry `at` of row `v`.
+    fn weight(&self, v: usize, at: usize) -> Real {
+        self.weights(v).map_or(1.0, |w| w[at])
+    }
+
     /// Nodes without any edge, in either direction.
     pub fn isolated(&self) -> usize {
-        let mut touched = vec![false; self.nodes()];
-        for v in 0..self.nodes() {
-            touched[v] |= !self.neighbours(v).is_empty();
-            for &u in self.neighbours(v) {
-                touched[u as usize] = true;
-            }
+        let mut alone: Vec<bool> = self.offsets.windows(2).map(|row| row[0] == row[1]).collect();
+        if self.directed {
+            self.neighbours.iter().for_each(|&u| alone[u as usize] = false);
         }
-        touched.iter().filter(|&&t| !t).count()
+        alone.iter().filter(|&&a| a).count()
     }
 
     /// The graph with every edge turned round. An undirected graph is its own transpose.
@@ -153,26 +254,7 @@ impl Graph {
         if !self.directed {
             return self.clone();
         }
-        let n = self.nodes();
-        let mut offsets = vec![0_u64; n + 1];
-        for &u in &self.neighbours {
-            offsets[u as usize + 1] += 1;
-        }
-        accumulate(&mut offsets);
-        let mut cursor = offsets.clone();
-        let mut neighbours = vec![0; self.neighbours.len()];
-        let mut weights = self.weights.as_ref().map(|w| vec![0.0; w.len()]);
-        for v in 0..n {
-            for (at, &u) in self.neighbours(v).iter().enumerate() {
-                let slot = cursor[u as usize] as usize;
-                cursor[u as usize] += 1;
-                neighbours[slot] = v as u32;
-                if let (Some(out), Some(w)) = (&mut weights, self.weights(v)) {
-                    out[slot] = w[at];
-                }
-            }
-        }
-        Self { offsets, neighbours, weights, directed: true, counts: self.counts }
+        Self::with(rows::collect(self.nodes(), &Turned(self)), true, self.counts)
     }
 
     /// The subgraph of `nodes` with ids 0.. in their order; edges to other nodes are dropped.
@@ -196,18 +278,8 @@ impl Graph {
             }
             rows.offsets.push(rows.neighbours.len() as u64);
         }
-        rows.sort_and_merge();
-        let loops = rows.count_loops();
-        let entries = rows.neighbours.len() - loops;
-        let edges = if self.directed { entries } else { entries / 2 };
-        let counts = EdgeCounts { edges, self_loops: loops, duplicates: 0 };
-        Self {
-            offsets: rows.offsets,
-            neighbours: rows.neighbours,
-            weights: rows.weights,
-            directed: self.directed,
-            counts,
-        }
+        rows.tidy();
+        Self::of(rows, self.directed)
     }
 
     /// Several graphs side by side as one, their node ids one after the other.
@@ -234,14 +306,16 @@ impl Graph {
             out.neighbours.extend(g.neighbours.iter().map(|u| u + base));
             out.offsets.extend(g.offsets[1..].iter().map(|o| o + start));
             if let Some(w) = &mut out.weights {
-                let ones = || vec![1.0; g.neighbours.len()];
-                w.extend(g.weights.clone().unwrap_or_else(ones));
+                match &g.weights {
+                    Some(weights) => w.extend_from_slice(weights),
+                    None => w.resize(w.len() + g.neighbours.len(), 1.0),
+                }
             }
             counts.edges += g.counts.edges;
             counts.self_loops += g.counts.self_loops;
             counts.duplicates += g.counts.duplicates;
         }
-        Ok(Self { offsets: out.offsets, neighbours: out.neighbours, weights: out.weights, directed, counts })
+        Ok(Self::with(out, directed, counts))
     }
 
     /// Bytes held.
@@ -252,9 +326,7 @@ impl Graph {
 }
 
 fn check_edges(n: usize, edges: &[[u32; 2]], options: EdgeOptions<'_>) -> Result<()> {
-    if n > u32::MAX as usize {
-        return Err(Error::usage("nodes", format!("{n} nodes, at most {} are possible", u32::MAX), ""));
-    }
+    check_nodes(n)?;
     if let Some(row) = edges.par_iter().position_first(|[u, v]| *u as usize >= n || *v as usize >= n) {
         let [u, v] = edges[row];
         let (end, id) = if u as usize >= n { ("source", u) } else { ("target", v) };
@@ -269,7 +341,7 @@ fn check_edges(n: usize, edges: &[[u32; 2]], options: EdgeOptions<'_>) -> Result
         return Err(Error::data(format!("edges: row {row}"), found, fix));
     }
     if options.self_loops == SelfLoops::Error
-        && let Some(row) = edges.iter().position(|[u, v]| u == v)
+        && let Some(row) = edges.par_iter().position_first(|[u, v]| u == v)
     {
         let found = format!("node {} is connected to itself", edges[row][0]);
         return Err(Error::data(
@@ -283,11 +355,106 @@ fn check_edges(n: usize, edges: &[[u32; 2]], options: EdgeOptions<'_>) -> Result
         let found = format!("{} weights for {} edges", weights.len(), edges.len());
         return Err(Error::data("edge_weight", found, "give one weight per edge"));
     }
-    match weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+    check_weights(weights)
+}
+
+fn check_weights(weights: &[Real]) -> Result<()> {
+    match weights.par_iter().position_first(|w| !w.is_finite() || *w < 0.0) {
         None => Ok(()),
         Some(row) => {
             let found = format!("weight {}; expected a finite number, 0 or more", weights[row]);
             Err(Error::data(format!("edge_weight: row {row}"), found, "remove the edge or repair its weight"))
+        }
+    }
+}
+
+fn check_nodes(n: usize) -> Result<()> {
+    if u32::try_from(n).is_ok() {
+        return Ok(());
+    }
+    Err(Error::usage("nodes", format!("{n} nodes, at most {} are possible", u32::MAX), ""))
+}
+
+const MISFIT: &str = "the arrays do not belong together";
+
+/// Checks where rows begin and end.
+fn check_ends(offsets: &[u64], neighbours: &[u32], weights: Option<&[Real]>) -> Result<()> {
+    let entries = neighbours.len();
+    check_nodes(offsets.len().saturating_sub(1))?;
+    let misfit = |found: String| Err(Error::data("rows", found, MISFIT));
+    match (offsets.first(), offsets.last(), weights) {
+        (Some(0), Some(&end), _) if end != entries as u64 => {
+            misfit(format!("they end at {end}, but there are {entries} entries"))
+        }
+        (Some(0), _, Some(weights)) if weights.len() != entries => {
+            misfit(format!("{} weights for {entries} entries", weights.len()))
+        }
+        (Some(0), ..) => Ok(()),
+        (first, ..) => misfit(format!("they start at {first:?}; expected 0")),
+    }
+}
+
+fn check_rows(offsets: &[u64], neighbours: &[u32], weights: Option<&[Real]>) -> Result<()> {
+    check_ends(offsets, neighbours, weights)?;
+    let n = offsets.len() - 1;
+    if let Some(v) = offsets.par_windows(2).position_first(|row| row[0] > row[1]) {
+        let found = format!("row {v} goes from {} back to {}", offsets[v], offsets[v + 1]);
+        return Err(Error::data("rows", found, MISFIT));
+    }
+    if let Some(at) = neighbours.par_iter().position_first(|&u| u as usize >= n) {
+        let found = format!("node {}, but there are {n} nodes (0..{})", neighbours[at], n.saturating_sub(1));
+        let row = offsets.partition_point(|&o| o <= at as u64) - 1;
+        return Err(Error::data(format!("rows: row {row}"), found, "check that ids start at 0"));
+    }
+    weights.map_or(Ok(()), check_weights)
+}
+
+/// Edges as messages: to the target, and back where they are undirected.
+struct EdgeList<'a> {
+    edges: &'a [[u32; 2]],
+    options: EdgeOptions<'a>,
+    keep_loops: bool,
+}
+
+impl Source for EdgeList<'_> {
+    fn items(&self) -> usize {
+        self.edges.len()
+    }
+
+    fn weighted(&self) -> bool {
+        self.options.weights.is_some()
+    }
+
+    fn each(&self, items: Range<usize>, mut visit: impl FnMut(u32, u32, Real)) {
+        for row in items {
+            let [u, v] = self.edges[row];
+            let weight = self.options.weights.map_or(1.0, |w| w[row]);
+            if u != v || self.keep_loops {
+                visit(v, u, weight);
+            }
+            if u != v && !self.options.directed {
+                visit(u, v, weight);
+            }
+        }
+    }
+}
+
+/// The messages of a graph with every edge turned round.
+struct Turned<'a>(&'a Graph);
+
+impl Source for Turned<'_> {
+    fn items(&self) -> usize {
+        self.0.nodes()
+    }
+
+    fn weighted(&self) -> bool {
+        self.0.weights.is_some()
+    }
+
+    fn each(&self, items: Range<usize>, mut visit: impl FnMut(u32, u32, Real)) {
+        for v in items {
+            let row = self.0.neighbours(v).iter().enumerate();
+            row.for_each(|(at, &u)| visit(u, v as u32, self.0.weight(v, at)));
         }
     }
 }
@@ -300,172 +467,5 @@ fn accumulate(counts: &mut [u64]) {
     }
 }
 
-/// Compressed rows under construction.
-#[derive(Default)]
-struct Rows {
-    offsets: Vec<u64>,
-    neighbours: Vec<u32>,
-    weights: Option<Vec<Real>>,
-}
-
-/// Counting sort of the edge list by receiving node.
-fn scatter(n: usize, edges: &[[u32; 2]], options: EdgeOptions<'_>, keep_loops: bool) -> Rows {
-    let messages = |[u, v]: [u32; 2]| {
-        let forward = (u != v || keep_loops).then_some((v, u));
-        let back = (u != v && !options.directed).then_some((u, v));
-        [forward, back].into_iter().flatten()
-    };
-    let mut offsets = vec![0_u64; n + 1];
-    for &edge in edges {
-        for (to, _) in messages(edge) {
-            offsets[to as usize + 1] += 1;
-        }
-    }
-    accumulate(&mut offsets);
-    let total = offsets[n] as usize;
-    let mut cursor = offsets[..n].to_vec();
-    let mut neighbours = vec![0_u32; total];
-    let mut weights = options.weights.map(|_| vec![0.0; total]);
-    for (row, &edge) in edges.iter().enumerate() {
-        for (to, from) in messages(edge) {
-            let slot = cursor[to as usize] as usize;
-            cursor[to as usize] += 1;
-            neighbours[slot] = from;
-            if let (Some(out), Some(w)) = (&mut weights, options.weights) {
-                out[slot] = w[row];
-            }
-        }
-    }
-    Rows { offsets, neighbours, weights }
-}
-
-impl Rows {
-    /// Sorts every row, merges equal neighbours and closes the gaps; returns how many entries were merged away.
-    fn sort_and_merge(&mut self) -> usize {
-        let before = self.neighbours.len();
-        let Some(weights) = &mut self.weights else {
-            sort_rows(&self.offsets, &mut self.neighbours);
-            let mut end = 0;
-            for v in 0..self.offsets.len() - 1 {
-                let span = self.offsets[v] as usize..self.offsets[v + 1] as usize;
-                self.offsets[v] = end as u64;
-                let first = end;
-                for at in span {
-                    if end == first || self.neighbours[end - 1] != self.neighbours[at] {
-                        self.neighbours[end] = self.neighbours[at];
-                        end += 1;
-                    }
-                }
-            }
-            *self.offsets.last_mut().expect("one more than rows") = end as u64;
-            self.neighbours.truncate(end);
-            return before - end;
-        };
-        let (mut columns, mut sums) = (Vec::with_capacity(before), Vec::with_capacity(before));
-        let mut row: Vec<(u32, Real)> = Vec::new();
-        for v in 0..self.offsets.len() - 1 {
-            let span = self.offsets[v] as usize..self.offsets[v + 1] as usize;
-            row.clear();
-            row.extend(self.neighbours[span.clone()].iter().copied().zip(weights[span].iter().copied()));
-            row.sort_by_key(|&(u, _)| u);
-            self.offsets[v] = columns.len() as u64;
-            for &(u, w) in &row {
-                if columns.len() as u64 > self.offsets[v] && columns.last() == Some(&u) {
-                    *sums.last_mut().expect("as long as columns") += w;
-                } else {
-                    columns.push(u);
-                    sums.push(w);
-                }
-            }
-        }
-        *self.offsets.last_mut().expect("one more than rows") = columns.len() as u64;
-        *weights = sums;
-        self.neighbours = columns;
-        before - self.neighbours.len()
-    }
-
-    fn count_loops(&self) -> usize {
-        let row = |v: usize| &self.neighbours[self.offsets[v] as usize..self.offsets[v + 1] as usize];
-        (0..self.offsets.len() - 1).filter(|&v| row(v).binary_search(&(v as u32)).is_ok()).count()
-    }
-}
-
-/// Sorts all rows, in parallel over chunks of rows.
-fn sort_rows(offsets: &[u64], neighbours: &mut [u32]) {
-    const CHUNK: usize = 4096;
-    let mut rest = neighbours;
-    let mut jobs = Vec::new();
-    for rows in offsets.windows(2).collect::<Vec<_>>().chunks(CHUNK) {
-        let (first, last) = (rows[0][0], rows[rows.len() - 1][1]);
-        let (mine, others) = rest.split_at_mut((last - first) as usize);
-        rest = others;
-        jobs.push((mine, first, rows.to_vec()));
-    }
-    jobs.into_par_iter().for_each(|(mine, first, rows)| {
-        for row in rows {
-            mine[(row[0] - first) as usize..(row[1] - first) as usize].sort_unstable();
-        }
-    });
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Parses `"0-1 1-2"` and checks the rows.
-    fn check(n: usize, edges: &str, directed: bool, expect: &[&[u32]]) -> Graph {
-        let list: Vec<[u32; 2]> = edges
-            .split_whitespace()
-            .map(|e| {
-                let (u, v) = e.split_once('-').unwrap();
-                [u.parse().unwrap(), v.parse().unwrap()]
-            })
-            .collect();
-        let g = Graph::from_edges(n, &list, EdgeOptions { directed, ..Default::default() }).unwrap();
-        let rows: Vec<&[u32]> = (0..n).map(|v| g.neighbours(v)).collect();
-        assert_eq!(rows, expect);
-        g
-    }
-
-    #[test]
-    fn duplicates_and_loops_are_merged_and_counted() {
-        let g = check(4, "0-1 1-0 2-2 1-2 1-2", false, &[&[1], &[0, 2], &[1], &[]]);
-        assert_eq!(g.counts(), EdgeCounts { edges: 2, self_loops: 1, duplicates: 2 });
-        assert_eq!(g.isolated(), 1);
-    }
-
-    #[test]
-    fn directed_edges_send_to_their_target() {
-        let g = check(3, "0-1 0-2 1-2 0-1", true, &[&[], &[0], &[0, 1]]);
-        assert_eq!(g.counts(), EdgeCounts { edges: 3, self_loops: 0, duplicates: 1 });
-        let t = g.transpose();
-        assert_eq!((t.neighbours(0), t.neighbours(1), t.neighbours(2)), (&[1, 2][..], &[2][..], &[][..]));
-    }
-
-    #[test]
-    fn weights_of_duplicates_add_up() {
-        let options = EdgeOptions { weights: Some(&[0.5, 0.25, 2.0]), ..Default::default() };
-        let g = Graph::from_edges(3, &[[0, 1], [1, 0], [1, 2]], options).unwrap();
-        assert_eq!((g.weights(0).unwrap(), g.weights(1).unwrap()), (&[0.75][..], &[0.75, 2.0][..]));
-        assert_eq!(g.degree(1), 2.75);
-    }
-
-    #[test]
-    fn induced_subgraph_is_compact_and_follows_the_order_given() {
-        let g = check(4, "0-1 1-2 2-3 3-0", false, &[&[1, 3], &[0, 2], &[1, 3], &[0, 2]]);
-        let s = g.induced(&[2, 1, 3]);
-        assert_eq!((s.neighbours(0), s.neighbours(1), s.neighbours(2)), (&[1, 2][..], &[0][..], &[0][..]));
-    }
-
-    #[test]
-    fn bad_edges_name_row_and_value() {
-        let e = Graph::from_edges(3, &[[0, 1], [1, 3]], EdgeOptions::default()).unwrap_err();
-        assert!(e.to_string().starts_with("edges: row 1: target 3, but there are 3 nodes (0..2)"), "{e}");
-        assert!(!e.to_string().contains("start at 1"), "{e}");
-        let e = Graph::from_edges(3, &[[2, 1], [1, 3]], EdgeOptions::default()).unwrap_err();
-        assert!(e.to_string().contains("start at 1"), "{e}");
-        let options = EdgeOptions { weights: Some(&[-1.0]), ..Default::default() };
-        let e = Graph::from_edges(3, &[[0, 1]], options).unwrap_err();
-        assert!(e.to_string().contains("weight -1"), "{e}");
-    }
-}
+mod tests;

@@ -29,20 +29,23 @@
 //! config.network.hidden = Auto::Set(16);
 //! let trained = run::fit(&config, &data, &mut observe::Silent)?;
 //! assert!(trained.report.test > Some(0.8));
-//! let logits = trained.model.predict(&data.graph, &data.features)?;
+//! let logits = trained.model.predict(&data)?;
 //! assert_eq!((logits.rows(), logits.cols()), (60, 3));
 //! # Ok::<(), iglu::Error>(())
 //! ```
 #![cfg_attr(feature = "f64", allow(clippy::useless_conversion, clippy::unnecessary_cast))]
 
+mod buffer;
 pub mod caches;
 pub mod config;
 mod dataset;
 mod error;
 mod graph;
 pub mod kernels;
+pub mod latent;
 pub mod layers;
 pub mod lazy;
+mod look;
 pub mod loss;
 mod mat;
 pub mod metrics;
@@ -51,14 +54,17 @@ pub mod network;
 pub mod observe;
 pub mod operator;
 pub mod optim;
+mod pattern;
 pub mod program;
 pub mod rng;
 pub mod run;
 pub mod side;
 
+pub use buffer::{Buffer, Keeper};
 pub use dataset::{Dataset, Labels, Names, Relation, Split};
 pub use error::{Error, Result};
-pub use graph::{EdgeCounts, EdgeOptions, Graph, SelfLoops};
+pub use graph::{EdgeCounts, EdgeOptions, Graph, GraphParts, SelfLoops};
 pub use kernels::rowwise::Activation;
 pub use mat::{Features, Mat, Real, Scratch, SparseMat};
 pub use operator::{Norm, Operator};
+pub use pattern::Pattern;

@@ -1,5 +1,6 @@
 //! Row-major matrices: dense [`Mat`] and sparse [`SparseMat`], and the number type [`Real`].
 
+use crate::{Buffer, Error, Result};
 use rayon::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,24 +22,29 @@ pub type Real = f64;
 pub struct Mat {
     rows: usize,
     cols: usize,
-    data: Vec<Real>,
+    data: Buffer<Real>,
 }
 
 impl Mat {
     /// `rows x cols` zeros.
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Self { rows, cols, data: vec![0.0; rows * cols] }
+        Self { rows, cols, data: vec![0.0; rows * cols].into() }
     }
 
     /// Takes row-major values.
     pub fn from_vec(rows: usize, cols: usize, data: Vec<Real>) -> Self {
+        Self::from_buffer(rows, cols, data.into())
+    }
+
+    /// Takes row-major values wherever they lie.
+    pub fn from_buffer(rows: usize, cols: usize, data: Buffer<Real>) -> Self {
         assert_eq!(data.len(), rows * cols, "a {rows} x {cols} matrix needs {} values", rows * cols);
         Self { rows, cols, data }
     }
 
     /// Copies rows of equal length.
     pub fn from_rows<const C: usize>(rows: &[[Real; C]]) -> Self {
-        Self { rows: rows.len(), cols: C, data: rows.concat() }
+        Self { rows: rows.len(), cols: C, data: rows.concat().into() }
     }
 
     /// Number of rows.
@@ -58,7 +64,8 @@ impl Mat {
 
     /// Row `i`, writable.
     pub fn row_mut(&mut self, i: usize) -> &mut [Real] {
-        &mut self.data[i * self.cols..(i + 1) * self.cols]
+        let row = i * self.cols..(i + 1) * self.cols;
+        &mut self.data.make_mut()[row]
     }
 
     /// All values, row by row.
@@ -68,12 +75,12 @@ impl Mat {
 
     /// All values, row by row, writable.
     pub fn data_mut(&mut self) -> &mut [Real] {
-        &mut self.data
+        self.data.make_mut()
     }
 
     /// The values themselves.
     pub fn into_vec(self) -> Vec<Real> {
-        self.data
+        self.data.into_vec()
     }
 
     /// The rows named, in that order, as a new matrix.
@@ -83,12 +90,12 @@ impl Mat {
         for &r in rows {
             data.extend_from_slice(self.row(r as usize));
         }
-        Self { rows: rows.len(), cols: self.cols, data }
+        Self { rows: rows.len(), cols: self.cols, data: data.into() }
     }
 
     /// Sets every value.
     pub fn fill(&mut self, value: Real) {
-        self.data.fill(value);
+        self.data.make_mut().fill(value);
     }
 
     /// Bytes held.
@@ -116,20 +123,24 @@ impl Scratch {
         let mut data = fitting.map(|i| free.swap_remove(i)).unwrap_or_default();
         drop(free);
         data.resize(need, 0.0);
-        Mat { rows, cols, data }
+        Mat { rows, cols, data: data.into() }
     }
 
     /// A matrix of zeros.
     pub fn zeros(&self, rows: usize, cols: usize) -> Mat {
         let mut m = self.take(rows, cols);
-        m.data.par_chunks_mut(1 << 16).for_each(|c| c.fill(0.0));
+        m.data_mut().par_chunks_mut(1 << 16).for_each(|c| c.fill(0.0));
         m
     }
 
     /// Gives a buffer back.
     pub fn give(&self, m: Mat) {
-        if m.data.capacity() > 0 {
-            self.free().push(m.data);
+        if m.data.is_kept() {
+            return;
+        }
+        let data = m.data.into_vec();
+        if data.capacity() > 0 {
+            self.free().push(data);
         }
     }
 }
@@ -138,14 +149,24 @@ impl Scratch {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SparseMat {
     cols: usize,
-    offsets: Vec<u64>,
-    indices: Vec<u32>,
-    values: Vec<Real>,
+    offsets: Buffer<u64>,
+    indices: Buffer<u32>,
+    values: Buffer<Real>,
 }
 
 impl SparseMat {
     /// Takes CSR parts; the caller vouches for sorted columns below `cols`.
     pub fn from_parts(cols: usize, offsets: Vec<u64>, indices: Vec<u32>, values: Vec<Real>) -> Self {
+        Self::from_buffers(cols, offsets.into(), indices.into(), values.into())
+    }
+
+    /// Takes CSR parts wherever they lie; the caller vouches for sorted columns below `cols`.
+    pub fn from_buffers(
+        cols: usize,
+        offsets: Buffer<u64>,
+        indices: Buffer<u32>,
+        values: Buffer<Real>,
+    ) -> Self {
         assert_eq!(indices.len(), values.len(), "one value per index");
         assert_eq!(
             offsets.last().copied().unwrap_or(0) as usize,
@@ -178,20 +199,35 @@ impl SparseMat {
 
     /// All values, writable (the pattern stays).
     pub fn values_mut(&mut self) -> &mut [Real] {
-        &mut self.values
+        self.values.make_mut()
+    }
+
+    /// Row offsets (rows + 1 of them).
+    pub fn offsets(&self) -> &[u64] {
+        &self.offsets
+    }
+
+    /// Columns of all rows, one after the other.
+    pub fn indices(&self) -> &[u32] {
+        &self.indices
+    }
+
+    /// All values, in the order of [`SparseMat::indices`].
+    pub fn values(&self) -> &[Real] {
+        &self.values
     }
 
     /// The rows named, in that order, as a new matrix.
     #[must_use]
     pub fn select(&self, rows: &[u32]) -> Self {
-        let mut out = Self { cols: self.cols, offsets: vec![0], indices: Vec::new(), values: Vec::new() };
+        let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
         for &r in rows {
-            let (columns, values) = self.row(r as usize);
-            out.indices.extend_from_slice(columns);
-            out.values.extend_from_slice(values);
-            out.offsets.push(out.indices.len() as u64);
+            let (columns, numbers) = self.row(r as usize);
+            indices.extend_from_slice(columns);
+            values.extend_from_slice(numbers);
+            offsets.push(indices.len() as u64);
         }
-        out
+        Self::from_parts(self.cols, offsets, indices, values)
     }
 
     /// The same values as a dense matrix.
@@ -204,6 +240,26 @@ impl SparseMat {
             }
         }
         out
+    }
+
+    /// Checks what [`SparseMat::from_parts`] takes on trust; reads everything.
+    pub fn check(&self) -> Result<()> {
+        let wrong = |found: String| Err(Error::data("rows", found, "the arrays do not belong together"));
+        let (first, entries) = (self.offsets.first().copied(), self.indices.len() as u64);
+        if first != Some(0) {
+            return wrong(format!("they start at {first:?}; expected 0"));
+        }
+        if let Some(r) = self.offsets.par_windows(2).position_first(|w| w[0] > w[1] || w[1] > entries) {
+            return wrong(format!("row {r} goes from {} to {}", self.offsets[r], self.offsets[r + 1]));
+        }
+        let sound = |r: usize| {
+            let columns = self.row(r).0;
+            columns.is_sorted_by(|a, b| a < b) && columns.last().is_none_or(|&c| (c as usize) < self.cols)
+        };
+        match (0..self.rows()).into_par_iter().position_first(|r| !sound(r)) {
+            Some(r) => wrong(format!("row {r} is not sorted, or has a column beyond {}", self.cols)),
+            None => Ok(()),
+        }
     }
 
     /// Bytes held.
@@ -244,6 +300,22 @@ impl Features {
         match self {
             Self::Dense(m) => Self::Dense(m.select(rows)),
             Self::Sparse(m) => Self::Sparse(m.select(rows)),
+        }
+    }
+
+    /// Stored values, row by row; zeros that are not stored are left out.
+    pub fn values(&self) -> &[Real] {
+        match self {
+            Self::Dense(m) => m.data(),
+            Self::Sparse(m) => m.values(),
+        }
+    }
+
+    /// Whether the values lie in memory that something else keeps, a mapped file say.
+    pub fn is_kept(&self) -> bool {
+        match self {
+            Self::Dense(m) => m.data.is_kept(),
+            Self::Sparse(m) => m.values.is_kept(),
         }
     }
 

@@ -2,23 +2,14 @@
 //!
 //! Turns into named tensors and back; files are somebody else's business.
 
-use crate::config::{Config, Scaling};
+use crate::config::{Config, Scaling, Setting};
+use crate::latent;
+use crate::look::Look;
+pub use crate::network::ModelShape;
 use crate::network::Network;
-use crate::side::Side;
-use crate::{Error, Features, Graph, Mat, Real, Result, SparseMat};
-use serde::{Deserialize, Serialize};
+use crate::side::{Graphs, Side};
+use crate::{Dataset, Error, Features, Mat, Real, Result, SparseMat};
 use std::sync::Arc;
-
-/// What a model takes and gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModelShape {
-    /// Features of a node.
-    pub features: usize,
-    /// Classes or labels.
-    pub classes: usize,
-    /// Whether a node may have several labels.
-    pub multi_label: bool,
-}
 
 /// How features are changed before the first layer; learned from the training nodes.
 #[derive(Debug, Clone, PartialEq)]
@@ -162,7 +153,7 @@ impl Model {
 
     /// Rebuilds a model from its tensors; names and shapes must be those the configuration asks for.
     pub fn from_tensors(config: &Config, shape: ModelShape, tensors: Vec<(String, Mat)>) -> Result<Self> {
-        let network = Network::new(&config.network, shape.features, shape.classes, config.seed)?;
+        let network = Network::new(&config.network, &shape, config.seed)?;
         let scaling = config.data.features.or(Scaling::Raw);
         let columns = (scaling == Scaling::Standard).then(|| Mat::zeros(2, shape.features));
         let mut model = Self::new(config.clone(), shape, Preprocess { scaling, columns }, network);
@@ -213,25 +204,31 @@ impl Model {
         }
     }
 
-    /// Logits of every node of a graph, by exact layer-wise inference.
-    pub fn predict(&self, graph: &Graph, features: &Features) -> Result<Mat> {
-        if features.cols() != self.shape.features {
+    /// Logits of every node of a dataset, by exact layer-wise inference; labels and splits do not matter.
+    pub fn predict(&self, data: &Dataset) -> Result<Mat> {
+        data.validate()?;
+        let completed = latent::complete(&self.config.network, Setting::Transductive, data)?;
+        let data = completed.as_ref().unwrap_or(data);
+        let (found, expect) = (ModelShape::of(data), self.shape);
+        if found.features != expect.features {
+            let found =
+                format!("{} features per node, the model was trained on {}", found.features, expect.features);
+            let fix = "give the features the model was trained on, in the same order";
+            return Err(Error::data("x", found, fix));
+        }
+        if (found.relations, found.latent) != (expect.relations, expect.latent) && self.reads_relations() {
             let found = format!(
-                "{} features per node, the model was trained on {}",
-                features.cols(),
-                self.shape.features
+                "{} kinds of edges and {} of latent neighbours, the model was trained on {} and {}",
+                found.relations, found.latent, expect.relations, expect.latent
             );
-            return Err(Error::data(
-                "x",
-                found,
-                "give the features the model was trained on, in the same order",
-            ));
+            let fix = "give the kinds of edges the model was trained on, in the same order";
+            return Err(Error::data("edges", found, fix));
         }
-        if features.rows() != graph.nodes() {
-            let found = format!("{} rows, but the graph has {} nodes", features.rows(), graph.nodes());
-            return Err(Error::data("x", found, "give every node one row"));
-        }
-        let scaled = Arc::new(self.preprocess.apply(features));
-        Ok(self.network.infer(&Side::new(&Arc::new(graph.clone()), scaled, &self.network)))
+        let scaled = Arc::new(self.preprocess.apply(&data.features));
+        Ok(self.network.infer(&Side::new(&Graphs::of(data), scaled, &self.network)))
+    }
+
+    fn reads_relations(&self) -> bool {
+        self.network.layers().iter().any(|l| matches!(l.look, Look::Relations { .. }))
     }
 }

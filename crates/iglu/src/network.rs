@@ -5,14 +5,46 @@
 
 use crate::config::{HIDDEN, Head, NetworkConfig};
 use crate::kernels::rowwise::Activation;
-use crate::layers::{self, Combine, LayerOptions, NormKind, Site};
-use crate::operator::Norm;
+use crate::layers::{self, Architecture, Combine, Jump, JumpFrom, LayerOptions, NormKind, Site, Takes};
+use crate::look::Look;
 use crate::program::{
     Builder, Call, Dropping, Init, Input, Job, NormState, Norms, Program, RowSet, Source, Value,
 };
 use crate::rng::Key;
 use crate::side::Side;
-use crate::{Error, Mat, Real, Result};
+use crate::{Dataset, Error, Labels, Mat, Real, Result};
+use serde::{Deserialize, Serialize};
+
+/// What a network takes and gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelShape {
+    /// Features of a node.
+    pub features: usize,
+    /// Classes or labels.
+    pub classes: usize,
+    /// Whether a node may have several labels.
+    pub multi_label: bool,
+    /// Kinds of edges of the graph.
+    #[serde(default)]
+    pub relations: usize,
+    /// Kinds of neighbours in latent space.
+    #[serde(default)]
+    pub latent: usize,
+}
+
+impl ModelShape {
+    /// The shape that fits a dataset.
+    pub fn of(data: &Dataset) -> Self {
+        let latent = data.relations.iter().filter(|r| r.latent).count();
+        Self {
+            features: data.features.cols(),
+            classes: data.labels.classes(),
+            multi_label: matches!(data.labels, Labels::Multi { .. }),
+            relations: data.relations.len() - latent,
+            latent,
+        }
+    }
+}
 
 /// One layer with its parameters.
 #[derive(Debug, Clone)]
@@ -22,9 +54,7 @@ pub struct Layer {
     /// Name of its architecture.
     pub architecture: &'static str,
     /// What it takes from neighbours.
-    pub operator: Option<Norm>,
-    /// How many aggregates it takes.
-    pub hops: usize,
+    pub look: Look,
     /// What it does to rows.
     pub program: Program,
     /// `E^k`.
@@ -47,8 +77,9 @@ impl Layer {
     /// Whether the layer reads `X^m` at all, through neighbours or directly.
     pub fn reads(&self, m: usize) -> bool {
         self.program.inputs().any(|s| match s {
-            Source::Aggregate { layer, .. } => layer == m + 1,
+            Source::Aggregate { layer, .. } | Source::Attended { layer } => layer == m + 1,
             Source::Embedding(e) => e == m,
+            Source::Degree(_) => false,
         })
     }
 }
@@ -59,87 +90,159 @@ pub struct Network {
     layers: Vec<Layer>,
     graph_layers: usize,
     d_in: usize,
+    degree_scale: Option<f64>,
 }
 
 impl Network {
     /// Builds the network and draws its parameters.
-    pub fn new(config: &NetworkConfig, d_in: usize, classes: usize, seed: u64) -> Result<Self> {
-        let mut network = Self { layers: Vec::new(), graph_layers: config.layers, d_in };
+    pub fn new(config: &NetworkConfig, shape: &ModelShape, seed: u64) -> Result<Self> {
+        let mut network = Self::outline(config, shape)?;
+        for layer in &mut network.layers {
+            layer.params = layer.program.params().iter().map(|p| Mat::zeros(p.rows, p.cols)).collect();
+        }
+        network.draw(Key::new(seed).with("init"));
+        Ok(network)
+    }
+
+    /// Learned values that a configuration needs, without making room for them.
+    pub fn size(config: &NetworkConfig, shape: &ModelShape) -> Result<usize> {
+        let network = Self::outline(config, shape)?;
+        let specs = network.layers.iter().flat_map(|l| l.program.params());
+        Ok(specs.fold(0, |sum, p| p.rows.saturating_mul(p.cols).saturating_add(sum)))
+    }
+
+    /// The network without parameters.
+    fn outline(config: &NetworkConfig, shape: &ModelShape) -> Result<Self> {
+        let mut network = Self {
+            layers: Vec::new(),
+            graph_layers: config.layers,
+            d_in: shape.features,
+            degree_scale: None,
+        };
         let skips = parse_skips(config)?;
         if let Some(own) = config.each.iter().find(|o| !(1..=config.layers).contains(&o.k)) {
             let found = format!("k = {}, but the graph layers are 1 to {}", own.k, config.layers);
             return Err(Error::usage("network.each", found, "name a graph layer"));
         }
         for k in 1..=config.layers {
-            let top = k == config.layers && config.head == Head::Conv;
-            let layer = network.layer(config, k, top.then_some(classes), &skips)?;
+            let layer = network.layer(config, k, shape, &skips)?;
             network.layers.push(layer);
+        }
+        if network.layers.iter().any(|l| l.look == Look::Moments) {
+            network.degree_scale = Some(config.degree_scale.or(1.0));
         }
         if config.head == Head::Linear {
             let k = config.layers + 1;
             let options = LayerOptions {
-                width: classes,
+                width: shape.classes,
                 activation: Activation::None,
                 norm: NormKind::None,
-                dropout: config.head_dropout,
+                dropout: config.head_dropout.or(if config.jump == Jump::None { 0.0 } else { config.dropout }),
                 bias: config.bias,
+                jump: network.jump(config)?,
                 ..LayerOptions::default()
             };
             let linear = layers::find("linear").expect("the classifier's architecture is in the table");
-            network.layers.push(make_layer(linear, k, network.width(k - 1), &options, None));
+            network.layers.push(make_layer(linear, k, network.width(k - 1), &options, Look::Nothing));
         }
-        network.draw(Key::new(seed).with("init"));
         Ok(network)
+    }
+
+    /// What the classifier reads besides the last layer.
+    fn jump(&self, config: &NetworkConfig) -> Result<Option<JumpFrom>> {
+        let all: Vec<(usize, usize)> = (1..=self.graph_layers).map(|m| (m, self.width(m))).collect();
+        if config.jump == Jump::Max && all.iter().any(|(_, width)| *width != all[0].1) {
+            let found = "max, but the layers have different widths";
+            return Err(Error::usage("network.jump", found, "use concat, or give all layers one width"));
+        }
+        Ok((config.jump != Jump::None).then_some((config.jump, all)))
     }
 
     fn layer(
         &self,
         config: &NetworkConfig,
         k: usize,
-        classes: Option<usize>,
+        shape: &ModelShape,
         skips: &[(usize, usize)],
     ) -> Result<Layer> {
+        let top = k == config.layers && config.head == Head::Conv;
         let own = config.each.iter().find(|o| o.k == k).cloned().unwrap_or_default();
         let name = own.layer.as_ref().unwrap_or(&config.layer);
         let architecture = layers::find(name).ok_or_else(|| unknown_architecture(name))?;
-        let hops = if k == 1 { config.hops.or(1).min(architecture.max_hops) } else { 1 };
         let skips = skips.iter().filter(|s| s.1 == k).map(|s| (s.0, self.width(s.0))).collect();
         let hidden = LayerOptions {
             width: own.hidden.unwrap_or(config.hidden.or(HIDDEN)),
             activation: own.activation.unwrap_or(config.activation),
             norm: own.norm.unwrap_or(config.norm),
-            norm_order: config.norm_order.or(architecture.norm_order),
+            norm_order: own.norm_order.unwrap_or(config.norm_order.or(architecture.norm_order)),
             norm_eps: config.norm_eps,
             dropout: own.dropout.unwrap_or(config.dropout),
             bias: own.bias.unwrap_or(config.bias),
             residual: own.residual.unwrap_or(config.residual),
-            combine: config.combine.or(Combine::Concat),
-            l2: config.l2 && k == config.layers,
-            hops,
+            combine: own.combine.unwrap_or(config.combine.or(Combine::Concat)),
+            l2: own.l2.unwrap_or(config.l2 && k == config.layers),
             skips,
+            heads: own.heads.unwrap_or(config.heads),
+            attention_dropout: own.attention_dropout.unwrap_or(config.attention_dropout.or(config.dropout)),
+            said_dropout: own.said_dropout.unwrap_or(config.said_dropout),
+            initial: config.initial,
+            theta: config.theta,
+            relations: (shape.relations, shape.latent),
+            jump: None,
         };
-        let options = match classes {
-            None => hidden,
-            Some(width) => LayerOptions {
-                width,
-                activation: Activation::None,
-                norm: NormKind::None,
-                combine: if architecture.name == "saint" { Combine::Sum } else { hidden.combine },
-                l2: false,
-                ..hidden
+        let classifies = LayerOptions {
+            width: shape.classes,
+            activation: Activation::None,
+            norm: NormKind::None,
+            combine: if ["saint", "gat"].contains(&architecture.name) {
+                Combine::Sum
+            } else {
+                hidden.combine
             },
+            l2: false,
+            ..hidden.clone()
         };
-        let operator = architecture.operator.map(|default| config.operator.or(default));
-        Ok(make_layer(architecture, k, self.width(k - 1), &options, operator))
+        let options = if top { classifies } else { hidden };
+        self.check_widths(architecture, k, &options, top)?;
+        let look = look(architecture, config, k, shape)?;
+        Ok(make_layer(architecture, k, self.width(k - 1), &options, look))
+    }
+
+    fn check_widths(&self, a: &Architecture, k: usize, options: &LayerOptions, top: bool) -> Result<()> {
+        let heads = options.heads;
+        let apart = a.takes == Takes::Attention && options.combine == Combine::Concat;
+        if apart && !options.width.is_multiple_of(heads) {
+            let found = format!("{} columns for {heads} heads", options.width);
+            return Err(Error::usage(
+                "network.hidden",
+                found,
+                format!("take a multiple of {heads}, or other heads"),
+            ));
+        }
+        let (below, first) = (self.width(k - 1), if k > 1 { self.width(1) } else { 0 });
+        if a.embeds && k > 1 && (below != first || (!top && options.width != first)) {
+            let found = format!("{} at layer {k}, but layer 1 has {first} columns", options.width);
+            return Err(Error::usage("network.hidden", found, format!("{} layers have one width", a.name)));
+        }
+        Ok(())
+    }
+
+    /// `delta` of the degree scales, where a layer uses them.
+    pub fn degree_scale(&self) -> Option<f64> {
+        self.degree_scale
     }
 
     fn draw(&mut self, key: Key) {
         for layer in &mut self.layers {
             for (p, (spec, value)) in layer.program.params().iter().zip(&mut layer.params).enumerate() {
                 let key = key.at(layer.k as u64).at(p as u64);
-                let reach = (6.0 / (spec.rows + spec.cols) as f64).sqrt();
+                let fans = match spec.init {
+                    Init::Pieces(pieces) => spec.cols / pieces + 1,
+                    _ => spec.rows + spec.cols,
+                };
+                let reach = (6.0 / fans as f64).sqrt();
                 let draw = |i: usize| match spec.init {
-                    Init::Glorot => ((2.0 * key.unit(i as u64) - 1.0) * reach) as Real,
+                    Init::Glorot | Init::Pieces(_) => ((2.0 * key.unit(i as u64) - 1.0) * reach) as Real,
                     Init::Zeros => 0.0,
                     Init::Ones => 1.0,
                 };
@@ -214,15 +317,22 @@ impl Network {
             if graphless && from == 1 && outputs.is_empty() {
                 outputs.push((0, b.input(Source::Embedding(0), self.d_in)));
             }
+            let first = layer.k == from;
+            assert!(
+                graphless || first || layer.look == Look::Nothing,
+                "only the first layer of a chain may take from neighbours"
+            );
             let known = outputs.clone();
             let find = move |m: usize| known.iter().find(|(k, _)| *k == m).map(|(_, v)| *v);
+            let nothing = (graphless && layer.look == Look::Moments)
+                .then(|| find(layer.k - 1).map(|x| b.mix((0.0, x), (0.0, x))))
+                .flatten();
             let out = b.append(&layer.program, |source| match source {
                 Source::Embedding(m) => find(m),
+                // Of one row alone mean, largest and smallest are the row, the deviation is nothing.
+                Source::Aggregate { part: 3, .. } if nothing.is_some() => nothing,
                 Source::Aggregate { layer, .. } if graphless => find(layer - 1),
-                Source::Aggregate { layer, .. } => {
-                    assert_eq!(layer, from, "only the first layer of a chain may take from neighbours");
-                    None
-                }
+                Source::Aggregate { .. } | Source::Attended { .. } | Source::Degree(_) => None,
             });
             outputs.push((layer.k, out));
         }
@@ -234,7 +344,9 @@ impl Network {
     pub fn accepts_sparse(&self, source: Source) -> bool {
         let mut readers =
             self.layers.iter().flat_map(|l| l.program.inputs().enumerate().map(move |(i, s)| (l, i, s)));
-        readers.all(|(l, i, s)| s != source || l.program.accepts_sparse(i))
+        let same =
+            |s: Source| s == source || (s == Source::Attended { layer: 1 } && source == Source::Embedding(0));
+        readers.all(|(l, i, s)| !same(s) || l.program.accepts_sparse(i))
     }
 
     /// Logits of every node by exact layer-wise inference: each layer for all nodes before the next.
@@ -246,16 +358,12 @@ impl Network {
     pub fn infer_from(&self, side: &Side, mut known: Vec<Mat>, from: usize) -> Mat {
         known.resize_with(self.depth() + 1, Mat::default);
         for layer in &self.layers[from - 1..] {
-            let z = if layer.k == 1 { Vec::new() } else { side.aggregate(layer, &known[layer.k - 1]) };
-            let lookup = |s: Source| -> Input<'_> {
-                match s {
-                    Source::Aggregate { layer: 1, hop } => side.hop(hop),
-                    Source::Aggregate { hop, .. } => Input::Dense(&z[hop]),
-                    Source::Embedding(0) => side.features(),
-                    Source::Embedding(m) => Input::Dense(&known[m]),
-                }
-            };
-            let out = layer_output(layer, side.nodes(), lookup);
+            let mut z = Vec::new();
+            if layer.k > 1 {
+                side.aggregate(layer, &known[layer.k - 1], &mut z);
+            }
+            let inputs = inputs(&layer.program, side, |m| &known[m], |_, part| &z[part]);
+            let out = layer_output(layer, side, inputs);
             let done = layer.k;
             known[done] = out;
             for m in 1..done {
@@ -268,27 +376,68 @@ impl Network {
     }
 }
 
+/// What the inputs of a program hold: constants of the side, `X^m` from `x`, `Z^k` by its parts from `z`.
+pub(crate) fn inputs<'a>(
+    program: &Program,
+    side: &'a Side,
+    x: impl Fn(usize) -> &'a Mat,
+    z: impl Fn(usize, usize) -> &'a Mat,
+) -> Vec<Input<'a>> {
+    let lookup = |source: Source| match source {
+        Source::Aggregate { layer: 1, part } => side.first(part),
+        Source::Aggregate { layer, part } => Input::Dense(z(layer, part)),
+        Source::Embedding(0) | Source::Attended { layer: 1 } => side.features(),
+        Source::Embedding(m) => Input::Dense(x(m)),
+        Source::Attended { layer } => Input::Dense(x(layer - 1)),
+        Source::Degree(scale) => side.degree(scale),
+    };
+    program.inputs().map(lookup).collect()
+}
+
 /// Output of one layer for all nodes.
-fn layer_output<'a>(layer: &'a Layer, nodes: usize, lookup: impl Fn(Source) -> Input<'a>) -> Mat {
-    let job = Job::new(&layer.program, layer.program.inputs().map(lookup).collect());
+fn layer_output(layer: &Layer, side: &Side, inputs: Vec<Input<'_>>) -> Mat {
+    let job = Job::new(&layer.program, inputs, side.pattern());
     let params = layer.param_refs();
     let call = Call { params: &params, norms: Norms::Stored(&layer.norms), dropping: Dropping::Off };
-    let mut out = Mat::zeros(nodes, layer.width());
-    job.forward(&call, RowSet::All(nodes), &mut out);
+    let mut out = Mat::zeros(side.nodes(), layer.width());
+    job.forward(&call, RowSet::All(side.nodes()), &mut out);
     out
 }
 
+/// What layer `k` takes from neighbours.
+fn look(a: &Architecture, config: &NetworkConfig, k: usize, shape: &ModelShape) -> Result<Look> {
+    if a.embeds && k == 1 {
+        return Ok(Look::Nothing);
+    }
+    Ok(match a.takes {
+        Takes::Nothing => Look::Nothing,
+        Takes::Operator(norm) => Look::Powers {
+            norm: config.operator.or(norm),
+            hops: if k == 1 { config.hops.or(1).min(a.max_hops) } else { 1 },
+        },
+        Takes::Relations(norm) => {
+            let count = shape.relations + shape.latent;
+            if count == 0 {
+                let found = format!("{}, but the data has one kind of edges only", a.name);
+                return Err(Error::usage("network.layer", found, "use sage, or give edges a type"));
+            }
+            Look::Relations { norm: config.operator.or(norm), count }
+        }
+        Takes::Moments => Look::Moments,
+        Takes::Attention => Look::Attention,
+    })
+}
+
 fn make_layer(
-    architecture: &'static layers::Architecture,
+    architecture: &'static Architecture,
     k: usize,
     d_in: usize,
     options: &LayerOptions,
-    operator: Option<Norm>,
+    look: Look,
 ) -> Layer {
-    let program = layers::build(architecture, &Site { k, d_in, options });
-    let params = program.params().iter().map(|p| Mat::zeros(p.rows, p.cols)).collect();
+    let program = layers::build(architecture, &Site { k, d_in, parts: look.parts(), options });
     let norms = program.fresh_norms();
-    Layer { k, architecture: architecture.name, operator, hops: options.hops, program, params, norms }
+    Layer { k, architecture: architecture.name, look, program, params: Vec::new(), norms }
 }
 
 pub(crate) fn unknown_architecture(name: &str) -> Error {
@@ -300,15 +449,19 @@ pub(crate) fn unknown_architecture(name: &str) -> Error {
     )
 }
 
-/// Reads `"k->m"`, 0 <= k < m <= K.
+/// Reads `"k->m"`, 0 <= k < m <= K, and `"dense"`: every layer to every later one but the next.
 fn parse_skips(config: &NetworkConfig) -> Result<Vec<(usize, usize)>> {
+    if config.skips == ["dense"] {
+        let of = |m: usize| (1..m.saturating_sub(1)).map(move |k| (k, m));
+        return Ok((1..=config.layers).flat_map(of).collect());
+    }
     let parse = |text: &String| {
         let (k, m) = text.split_once("->")?;
         let (k, m) = (k.trim().parse().ok()?, m.trim().parse().ok()?);
         (k < m && m <= config.layers).then_some((k, m))
     };
     let refuse = |text: &String| {
-        let fix = format!("write \"k->m\" with 0 <= k < m <= {}", config.layers);
+        let fix = format!("write \"k->m\" with 0 <= k < m <= {}, or \"dense\" alone", config.layers);
         Error::usage("network.skips", format!("`{text}` is no skip connection of this network"), fix)
     };
     config.skips.iter().map(|s| parse(s).ok_or_else(|| refuse(s))).collect()

@@ -1,6 +1,7 @@
 //! What a run tells the world: events while it goes, a report at the end. Prints nothing, writes nothing.
 
-use serde::Serialize;
+use crate::config::Config;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Instant;
 
 /// Whether training goes on after an event.
@@ -20,6 +21,8 @@ pub enum Event {
     Prepared {
         /// Learned numbers.
         params: usize,
+        /// The configuration, every `auto` decided.
+        config: Box<Config>,
         /// Seconds since the start.
         seconds: f64,
     },
@@ -44,8 +47,10 @@ pub enum Event {
         scores: Option<HistoryPoint>,
         /// Whether it is the best so far.
         best: bool,
-        /// Seconds since the start of training.
-        seconds: f64,
+        /// Learning rate at its begin.
+        rate: f64,
+        /// Where the time went so far.
+        seconds: Seconds,
     },
 }
 
@@ -65,13 +70,14 @@ impl Observer for Silent {
 }
 
 /// Scores after an epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HistoryPoint {
     /// Epoch, from 1.
     pub epoch: usize,
     /// Seconds of training so far (start, refreshes and passes; without preparation and evaluation).
     pub train_seconds: f64,
     /// Training loss of the epoch.
+    #[serde(deserialize_with = "or_nan")]
     pub loss: f64,
     /// Score on the validation nodes.
     pub val: Option<f64>,
@@ -80,11 +86,12 @@ pub struct HistoryPoint {
 }
 
 /// What a refresh of the stale side showed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RefreshPoint {
     /// Epoch in which it happened, from 1.
     pub epoch: usize,
     /// Training loss at the refresh.
+    #[serde(deserialize_with = "or_nan")]
     pub loss: f64,
     /// Gain ratio of the visits since the previous refresh: true decrease of the loss over the promised one.
     pub rho: Option<f64>,
@@ -95,7 +102,7 @@ pub struct RefreshPoint {
 }
 
 /// What a refresh showed of one layer.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LayerPoint {
     /// The layer.
     pub k: usize,
@@ -108,11 +115,12 @@ pub struct LayerPoint {
     /// Columns of `X^k` that are constant over the sampled rows.
     pub dead: usize,
     /// Participation rank of `X^k`: `(tr C)^2 / tr C^2` of its covariance.
+    #[serde(deserialize_with = "or_nan")]
     pub rank: f64,
 }
 
 /// Where the time went.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Seconds {
     /// Reading the data (filled in by the caller that read it).
     pub load: f64,
@@ -130,6 +138,11 @@ pub struct Seconds {
     pub eval: f64,
     /// Everything.
     pub total: f64,
+}
+
+/// Formats without NaN write it as nothing.
+fn or_nan<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(d)?.unwrap_or(f64::NAN))
 }
 
 /// The result of a run, for people and machines.

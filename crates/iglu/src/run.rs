@@ -1,12 +1,14 @@
 //! `fit`: from a dataset and a configuration to the best model on validation, with events on the way.
 
 use crate::config::{Auto, Config, HIDDEN, LazyDropout, Order, Proximal, Scaling, Setting, Start};
+use crate::latent;
 use crate::lazy::Engine;
 use crate::loss::{LossOptions, TaskLoss, balanced_weights};
 use crate::metrics::Metric;
 use crate::model::{Model, ModelShape, Preprocess};
 use crate::network::Network;
 use crate::observe::{Control, Event, HistoryPoint, Observer, Report, Seconds, Stopwatch};
+use crate::optim::{Progress, Schedule};
 use crate::side::Sides;
 use crate::{Dataset, Error, Features, Labels, Mat, Norm, Result};
 use std::sync::Arc;
@@ -36,7 +38,7 @@ pub struct Trained {
 /// config.network.hidden = Auto::Set(8);
 /// let trained = run::fit(&config, &data, &mut observe::Silent)?;
 /// assert_eq!(trained.report.test, Some(1.0));
-/// let logits = trained.model.predict(&data.graph, &data.features)?;
+/// let logits = trained.model.predict(&data)?;
 /// assert_eq!((logits.rows(), logits.cols()), (40, 2));
 /// # Ok::<(), iglu::Error>(())
 /// ```
@@ -50,7 +52,11 @@ pub fn fit(config: &Config, data: &Dataset, observer: &mut dyn Observer) -> Resu
             "list at least one labelled node under `train`",
         ));
     }
-    Run::prepare(resolve(config, data), data).train(observer)
+    let config = resolve(config, data);
+    match latent::complete(&config.network, config.train.setting, data)? {
+        Some(data) => Run::prepare(config, &data).train(observer),
+        None => Run::prepare(config, data).train(observer),
+    }
 }
 
 /// Below this number of training rows lazy dropout is expected to help, above it is not.
@@ -61,6 +67,9 @@ const CLEARLY: f64 = 0.005;
 
 /// Epochs where nothing else is known.
 const EPOCHS: usize = 10;
+
+/// Learning rate of the exact epochs at the end, as a share of `optim.lr` (see [`Engine::polish`]).
+const POLISH_RATE: f64 = 0.1;
 
 /// Above this number of columns the first product dominates the time, and the network is made a quarter narrower.
 const WIDE_INPUT: usize = 1024;
@@ -95,7 +104,15 @@ pub fn resolve(config: &Config, data: &Dataset) -> Config {
         Features::Sparse(_) => Scaling::Row,
     };
     c.data.features = Auto::Set(c.data.features.or(scaling));
+    c.network.degree_scale = Auto::Set(c.network.degree_scale.or(mean_log_degree(data)));
     c
+}
+
+/// Mean of `ln(degree + 1)` over the training nodes; 1 where all are isolated.
+fn mean_log_degree(data: &Dataset) -> f64 {
+    let of = |&v: &u32| (data.graph.neighbours(v as usize).len() as f64).ln_1p();
+    let mean = data.split.train.iter().map(of).sum::<f64>() / data.split.train.len().max(1) as f64;
+    if mean > 0.0 { mean } else { 1.0 }
 }
 
 /// Everything made before training.
@@ -172,11 +189,7 @@ struct Best {
 impl<'a> Run<'a> {
     fn prepare(config: Config, data: &'a Dataset) -> Self {
         let watch = Stopwatch::new();
-        let shape = ModelShape {
-            features: data.features.cols(),
-            classes: data.labels.classes(),
-            multi_label: matches!(data.labels, Labels::Multi { .. }),
-        };
+        let shape = ModelShape::of(data);
         let preprocess =
             Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
         let features = Arc::new(preprocess.apply(&data.features));
@@ -272,7 +285,7 @@ impl<'a> Run<'a> {
         seconds: &mut Seconds,
     ) -> Result<Candidate<'_>> {
         let mut clock = Stopwatch::new();
-        let fresh = Network::new(&config.network, self.shape.features, self.shape.classes, config.seed)?;
+        let fresh = Network::new(&config.network, &self.shape, config.seed)?;
         let sides = Sides::new(self.data, &self.features, &fresh, config.train.setting);
         seconds.prepare += clock.lap();
         let loss = TaskLoss::new(&self.labels, &self.rows, &self.loss)?;
@@ -311,12 +324,18 @@ impl<'a> Run<'a> {
         let Candidate { config, sides, mut engine, start_loss, first } = self.start(&mut seconds)?;
         // Whatever else was tried before the first epoch counts as training time, too.
         let first = first.map(|point| HistoryPoint { train_seconds: seconds.start, ..point });
-        observer.event(&Event::Prepared { params: engine.network().params(), seconds: seconds.prepare });
+        observer.event(&Event::Prepared {
+            params: engine.network().params(),
+            config: Box::new(config.clone()),
+            seconds: seconds.prepare,
+        });
         if let Some(loss) = start_loss {
             observer.event(&Event::Started { loss, seconds: seconds.start });
         }
         let mut clock = Stopwatch::new();
         seconds.train = seconds.start;
+        // Refreshes and passes of the start are part of the start.
+        let before = engine.seconds();
         let epochs = config.train.epochs.or(EPOCHS) + config.train.polish;
         let mut history: Vec<HistoryPoint> = Vec::new();
         let mut best: Option<Best> = None;
@@ -338,8 +357,15 @@ impl<'a> Run<'a> {
             let improved = scores.is_some_and(|point| keep_best(&mut best, point, engine.network()));
             history.extend(scores);
             seconds.eval += clock.lap();
-            let event =
-                Event::Epoch { epoch: ran, epochs, loss, scores, best: improved, seconds: seconds.train };
+            let event = Event::Epoch {
+                epoch: ran,
+                epochs,
+                loss,
+                scores,
+                best: improved,
+                rate: rate(&config, ran - 1),
+                seconds: self.spent(&engine, before, seconds),
+            };
             let waited = best.as_ref().map_or(0, |b| b.evaluations_since);
             let tired = config.select.patience > 0 && waited >= config.select.patience;
             if observer.event(&event) == Control::Stop || tired {
@@ -351,9 +377,17 @@ impl<'a> Run<'a> {
             Best { point, network: engine.network().clone(), evaluations_since: 0 }
         });
         let timed = ran - usize::from(first.is_some());
+        let seconds = self.spent(&engine, before, seconds);
         let report = self.report(&engine, &best.point, history, (ran, timed), seconds);
         let model = Model::new(config, self.shape, self.preprocess.clone(), best.network);
         Ok(Trained { model, report })
+    }
+
+    /// Where the time went so far; the engine had spent `before` when the start ended.
+    fn spent(&self, engine: &Engine<'_>, before: [f64; 2], seconds: Seconds) -> Seconds {
+        let [refresh, passes] = engine.seconds();
+        let total = self.watch.seconds();
+        Seconds { refresh: refresh - before[0], passes: passes - before[1], total, ..seconds }
     }
 
     /// The report of a run of `ran` epochs, `timed` of them after the start.
@@ -363,10 +397,8 @@ impl<'a> Run<'a> {
         best: &HistoryPoint,
         history: Vec<HistoryPoint>,
         (ran, timed): (usize, usize),
-        mut seconds: Seconds,
+        seconds: Seconds,
     ) -> Report {
-        [seconds.refresh, seconds.passes] = engine.seconds();
-        seconds.total = self.watch.seconds();
         Report {
             metric: self.metric.name(),
             best_epoch: best.epoch,
@@ -407,6 +439,16 @@ impl<'a> Run<'a> {
 fn one_epoch(engine: &mut Engine<'_>, config: &Config, epoch: usize) -> Result<f64> {
     let lazy = config.train.epochs.or(EPOCHS);
     if epoch < lazy { engine.epoch(epoch, lazy) } else { engine.polish() }
+}
+
+/// Learning rate at the begin of epoch `epoch` (from 0).
+fn rate(config: &Config, epoch: usize) -> f64 {
+    let lazy = config.train.epochs.or(EPOCHS);
+    if epoch < lazy {
+        Schedule::of(&config.optim).rate(config.optim.lr, Progress::of(epoch, lazy))
+    } else {
+        POLISH_RATE * config.optim.lr
+    }
 }
 
 /// Keeps the state if its validation score is better; without validation nodes the latest is kept. Ties go to the

@@ -37,7 +37,11 @@ fn not_toml(name: &str, found: &str) -> Error {
     Error::usage(name, found, "give a configuration in TOML, such as the config.toml of an earlier run")
 }
 
-fn parse(text: &str, name: &str, keys: &Keys) -> Result<Vec<Assignment>> {
+/// The table in which a recipe speaks about itself; a file made from one may keep it.
+const ABOUT: &str = "recipe";
+
+/// The values in a text; `name` is blamed for what is wrong in it.
+pub(super) fn parse(text: &str, name: &str, keys: &Keys) -> Result<Vec<Assignment>> {
     let broken = |e: toml::de::Error| {
         let place = e.span().map_or_else(|| name.to_string(), |s| place(name, text, s.start));
         Error::usage(place, e.message().trim().to_string(), "")
@@ -70,6 +74,7 @@ impl Source<'_> {
             let key = if prefix.is_empty() { leaf.to_string() } else { format!("{prefix}.{leaf}") };
             let place = place(self.name, self.text, name.span().start);
             match (span.get_ref(), values.get(leaf)) {
+                (DeValue::Table(_), _) if key == ABOUT => {}
                 (_, Some(value)) if self.keys.has(&key) => {
                     out.push(Assignment { place, key, value: value.clone() });
                 }

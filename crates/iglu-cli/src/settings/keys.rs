@@ -1,7 +1,7 @@
 //! The keys a configuration may have, found by writing the default one down. Names the nearest when one is wrong.
 
 use super::{Assignment, insert};
-use iglu::config::{Config, Scaling};
+use iglu::config::{Config, LazyDropout, Scaling};
 use iglu::layers::{Combine, NormOrder};
 use iglu::metrics::Metric;
 use iglu::{Error, Norm, Result};
@@ -23,9 +23,13 @@ const WORDS: &[(&str, Words)] = &[
     ("network.norm_order", words::<NormOrder>),
     ("network.combine", words::<Combine>),
     ("network.operator", words::<Norm>),
+    ("train.lazy_dropout", words::<LazyDropout>),
     ("data.features", words::<Scaling>),
     ("select.metric", words::<Metric>),
 ];
+
+/// Keys whose own message tells more than a list of what they take.
+const WORDY: &[&str] = &["data.split"];
 
 impl Keys {
     /// The keys of the default configuration.
@@ -123,8 +127,11 @@ fn accept(key: &str, value: Value) -> std::result::Result<(), String> {
     Config::deserialize(Value::Table(table)).map(|_| ()).map_err(|e| e.message().to_string())
 }
 
-/// What a key can have, found by trying; empty for lists, whose own message tells more.
+/// What a key can have, found by trying; empty for lists and [`WORDY`] keys, whose own message tells more.
 fn expected(key: &str) -> String {
+    if WORDY.contains(&key) {
+        return String::new();
+    }
     let takes = |value: Value| accept(key, value).is_ok();
     let kinds = [
         (takes(0.5.into()), "a number"),

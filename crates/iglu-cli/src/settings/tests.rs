@@ -1,5 +1,7 @@
 use super::*;
+use iglu::Activation;
 use iglu::config::{Auto, Batch, Order};
+use iglu::layers::Jump;
 
 /// The configuration that `--set` entries give.
 fn set(entries: &[&str]) -> Result<Config> {
@@ -65,6 +67,62 @@ fn later_layers_win() {
 }
 
 #[test]
+fn a_recipe_is_beaten_by_everything_but_defaults() {
+    let recipe = || SettingsArgs::of_recipe("ppi-large");
+    let plain = recipe().resolve().unwrap();
+    assert_eq!((plain.optim.lr, plain.train.epochs), (5e-2, Auto::Set(300)));
+    assert_eq!((plain.network.hidden, plain.train.batch), (Auto::Set(512), Batch::Size(1024)));
+    assert_eq!(plain.optim.beta1, Config::default().optim.beta1);
+    let text = "[optim]\nlr = 0.1\n[train]\nepochs = 2\nbatch = 7\n";
+    let args = SettingsArgs { epochs: Some("3".into()), set: vec!["batch=9".into()], ..recipe() };
+    let config = with_file("recipe", text, args).unwrap();
+    assert_eq!((config.optim.lr, config.network.hidden), (0.1, Auto::Set(512)));
+    assert_eq!((config.train.epochs, config.train.batch), (Auto::Set(3), Batch::Size(9)));
+}
+
+#[test]
+fn a_recipe_is_a_file_like_any_other() {
+    for recipe in recipes::RECIPES {
+        let config = with_file(recipe.name, recipe.text, SettingsArgs::default()).unwrap();
+        assert_eq!(config, recipe.config().unwrap(), "{}", recipe.name);
+        assert_ne!(config, Config::default());
+    }
+    check(with_file("about", "recipe = 1\n", SettingsArgs::default()), &["line 1: `recipe`"]);
+}
+
+#[test]
+fn recipes_and_their_values_are_blamed_by_name() {
+    check(
+        SettingsArgs::of_recipe("ppi-larg").resolve(),
+        &["--recipe: `ppi-larg`", "did you mean `ppi-large`?"],
+    );
+    check(SettingsArgs::of_recipe("imdb").resolve(), &["`imdb`", "`iglu recipes` lists them"]);
+    let schedule = SettingsArgs { set: vec!["rates=[1]".into()], ..SettingsArgs::of_recipe("ppi-large") };
+    check(schedule.resolve(), &["recipe `ppi-large`: line ", "optim.milestones: 2 milestones, 1 rates"]);
+}
+
+#[test]
+fn flags_set_the_keys_of_layers() {
+    let args = SettingsArgs {
+        activation: Some("gelu".into()),
+        heads: Some("4".into()),
+        jump: Some("max".into()),
+        skips: Some("1->3, 0->2".into()),
+        residual: Some("true".into()),
+        frequency: Some("0.5".into()),
+        layers: Some("3".into()),
+        ..SettingsArgs::default()
+    };
+    let config = args.resolve().unwrap();
+    let (n, t) = (&config.network, &config.train);
+    assert_eq!((n.activation, n.heads, n.jump), (Activation::Gelu, 4, Jump::Max));
+    assert_eq!(
+        (&n.skips[..], n.residual, t.frequency),
+        (&["1->3".to_string(), "0->2".to_string()][..], true, 0.5)
+    );
+}
+
+#[test]
 fn a_written_configuration_reads_back() {
     let mut config = Config { seed: 3, ..Config::default() };
     config.train.epochs = Auto::Set(5);
@@ -102,6 +160,8 @@ fn wrong_values_name_key_value_and_what_is_possible() {
         ("start=cold", "expected `random`, `mlp`, `auto`"),
         ("layer=3", "network.layer: 3; expected text"),
         ("each=[{k=1, hiden=3}]", "unknown field `hiden`"),
+        ("split=per-class:20", "data.split: \"per-class:20\": `20` has 1 of 3 whole numbers"),
+        ("split=-1", "data.split: -1: `-1` is no split; write auto, stored, a number, random:"),
         ("skips=0->2", "network.skips: \"0->2\": invalid type: string"),
     ] {
         check(set(&[entry]), &[expect]);

@@ -63,7 +63,7 @@ fn training_on_a_written_graph_equals_training_on_the_made_one() {
     for (source, out) in [("g.npz", "a"), ("synth:village", "b")] {
         scratch.iglu(&format!("train {source} --quiet --hidden 8 --epochs 1 --out {out}")).check(0, &[]);
     }
-    assert!(scratch.read("a/model.safetensors") == scratch.read("b/model.safetensors"), "models differ");
+    assert!(scratch.read("a/best.safetensors") == scratch.read("b/best.safetensors"), "models differ");
 }
 
 #[test]
@@ -102,4 +102,113 @@ fn splits_that_are_not_there_are_refused() {
         scratch.iglu(&format!("{command} g.npz --split 3")).check(65, &["`g.npz`", "split 3", "fix: "]);
         scratch.iglu(&format!("{command} --split 3")).check(64, &["split 3", "fix: "]);
     }
+}
+
+/// A graph file without its split.
+fn write_bare(scratch: &Scratch, from: &str, to: &str) {
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(scratch.read(from))).unwrap();
+    let mut bare = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for name in ["edges.npy", "x.npy", "y.npy"] {
+        bare.raw_copy_file(archive.by_name(name).unwrap()).unwrap();
+    }
+    scratch.file(to, &bare.finish().unwrap().into_inner());
+}
+
+#[test]
+fn a_drawn_split_is_told_recorded_and_used_again_for_prediction() {
+    let scratch = Scratch::new("drawn");
+    scratch.iglu("synth village --out g.npz").check(0, &[]);
+    write_bare(&scratch, "g.npz", "bare.npz");
+    let note = "note: no split is stored: training on random:0.6,0.2,0.2";
+    scratch.iglu("train bare.npz --hidden 8 --epochs 1 --out a").check(0, &[note]);
+    let quiet = scratch.iglu("train bare.npz --hidden 8 --epochs 1 --out b --quiet").check(0, &[]);
+    assert_eq!(quiet.stderr, "");
+    assert!(scratch.read("a/best.safetensors") == scratch.read("b/best.safetensors"), "models differ");
+    let config = String::from_utf8(scratch.read("a/config.toml")).unwrap();
+    assert!(config.contains("split = \"random:0.6,0.2,0.2\""), "{config}");
+    let summary: serde_json::Value = serde_json::from_slice(&scratch.read("a/summary.json")).unwrap();
+    let found = scratch.json("predict a bare.npz --out s.npy --json");
+    assert_eq!((&found["val"], &found["test"]), (&summary["val"], &summary["test"]));
+    let other = scratch.json("predict a bare.npz --split per-class:1,10,10 --out s.npy --json");
+    assert_ne!(other["val"], found["val"]);
+}
+
+#[test]
+fn every_form_of_a_split_is_taken_by_every_command() {
+    let scratch = Scratch::new("forms");
+    scratch.iglu("synth village --out g.npz").check(0, &[]);
+    scratch.iglu("train --quiet --hidden 8 --epochs 1 --out run").check(0, &[]);
+    for (split, sizes) in [
+        ("stored", [1200, 400, 400]),
+        ("random:0.5,0.1,0.1", [1000, 200, 200]),
+        ("per-class:10,100,50", [80, 100, 50]),
+        ("g.npz", [1200, 400, 400]),
+    ] {
+        let card = scratch.json(&format!("inspect --split {split} --json"));
+        assert_eq!(
+            [&card["train"], &card["val"], &card["test"]],
+            sizes.map(serde_json::Value::from).each_ref()
+        );
+        let flags = "--hidden 8 --epochs 1 --quiet --json --out again --force";
+        let summary = scratch.json(&format!("train --split {split} {flags}"));
+        assert_eq!(summary["data"], card, "{split}");
+        scratch.iglu(&format!("predict run synth:village --split {split} --out s.npy")).check(0, &[]);
+    }
+    for command in ["train", "inspect", "predict run synth:village --out s.npy"] {
+        let ended = scratch.iglu(&format!("{command} --split random:0.6,0.3,0.2"));
+        ended.check(64, &["--split", "add up to 1.1", "per-class:20,500,1000"]);
+        scratch.iglu(&format!("{command} --split nowhere.npz")).check(66, &["`nowhere.npz`", "fix: "]);
+    }
+}
+
+#[test]
+fn training_on_a_store_equals_training_on_its_source() {
+    let scratch = Scratch::new("store");
+    scratch.iglu("synth ppi@0.01 --out g.npz").check(0, &[]);
+    for source in ["synth:village", "g.npz"] {
+        scratch
+            .iglu(&format!("convert {source} g.iglu"))
+            .check(0, &[])
+            .says(&["g.iglu: ", " nodes, ", "KiB"]);
+        for (source, out) in [(source, "a"), ("g.iglu", "b")] {
+            let flags = format!("train {source} --quiet --hidden 8 --epochs 2 --out {out}");
+            scratch.iglu(&flags).check(0, &[]);
+        }
+        assert!(scratch.read("a/model.safetensors") == scratch.read("b/model.safetensors"), "models differ");
+        let predict = |data: &str| scratch.json(&format!("predict a {data} --out s.npy --json"));
+        assert_eq!(predict("g.iglu")["test"], predict(source)["test"]);
+        let card = |data: &str| scratch.json(&format!("inspect {data} --json"));
+        assert_eq!(card("g.iglu"), card(source));
+    }
+}
+
+#[test]
+fn a_store_keeps_its_splits_or_the_one_asked_for() {
+    let scratch = Scratch::new("store-split");
+    scratch.iglu("convert synth:village a.iglu --split per-class:10,100,50").check(0, &[]);
+    let card = scratch.json("inspect a.iglu --json");
+    assert_eq!((&card["train"], &card["test"]), (&80.into(), &50.into()));
+    scratch.iglu("convert a.iglu b.npz").check(0, &[]);
+    scratch.iglu("convert b.npz b.iglu").check(0, &[]);
+    assert_eq!(scratch.json("inspect b.npz --json")["train"], 80);
+    for source in ["a.iglu", "b.npz", "b.iglu"] {
+        scratch.iglu(&format!("inspect {source} --split 1")).check(65, &["split 1 was asked for"]);
+    }
+}
+
+#[test]
+fn damaged_stores_are_found() {
+    let scratch = Scratch::new("store-damage");
+    scratch.iglu("convert synth:village@0.1 g.iglu").check(0, &[]);
+    scratch.iglu("inspect g.iglu --verify").check(0, &[]);
+    let good = scratch.read("g.iglu");
+    let mut bad = good.clone();
+    let middle = bad.len() / 2;
+    bad[middle] ^= 1;
+    scratch.file("bad.iglu", &bad);
+    for command in ["inspect bad.iglu --verify", "train bad.iglu"] {
+        scratch.iglu(command).check(65, &["`bad.iglu`", "section ", "checksum ", "fix: "]);
+    }
+    scratch.file("cut.iglu", &good[..good.len() - 1]);
+    scratch.iglu("inspect cut.iglu").check(65, &["`cut.iglu`", "declares", "fix: "]);
 }

@@ -30,20 +30,42 @@ impl Scratch {
 
     /// Names in the folder, sorted.
     pub fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.path).unwrap();
+        self.names_in(".")
+    }
+
+    /// Names in a folder in it, sorted.
+    pub fn names_in(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path.join(folder)).unwrap();
         let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
 
+    /// The folder of the only run that was given none, relative to this one.
+    pub fn only_run(&self) -> String {
+        let entries = fs::read_dir(self.path.join("runs")).unwrap();
+        let names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        assert_eq!(names.len(), 1, "{names:?}");
+        format!("runs/{}", names[0])
+    }
+
     /// Runs `iglu` with these arguments, separated by blanks.
     pub fn iglu(&self, args: &str) -> Ended {
-        let out = Command::new(env!("CARGO_BIN_EXE_iglu"))
-            .args(args.split_whitespace())
-            .current_dir(&self.path)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_iglu"));
+        command.args(args.split_whitespace());
+        self.run(command, args)
+    }
+
+    /// Runs a line of shell in which `$IGLU` is the program.
+    #[cfg(unix)]
+    pub fn shell(&self, line: &str) -> Ended {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).env("IGLU", env!("CARGO_BIN_EXE_iglu"));
+        self.run(command, line)
+    }
+
+    fn run(&self, mut command: Command, args: &str) -> Ended {
+        let out = command.current_dir(&self.path).stdin(Stdio::null()).output().unwrap();
         Ended {
             args: args.to_string(),
             code: out.status.code(),

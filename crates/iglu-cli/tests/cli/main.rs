@@ -3,9 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a failure in a helper is a failed test")]
 
 mod data;
+mod folder;
 mod harness;
+mod layers;
 mod plan;
 mod predict;
+mod recipes;
 mod threads;
 mod train;
 mod usage;

@@ -30,8 +30,9 @@ fn accuracy_on_test(scores: &[Vec<f32>]) -> f64 {
 fn predictions_have_the_scores_of_training() {
     let scratch = Scratch::new("predict");
     for order in ["inverted", "inverted-printed", "backprop", "exact"] {
-        let trained = scratch.json(&format!("train --json --quiet --out run --order {order} {SMALL}"));
-        for model in ["run", "run/model.safetensors"] {
+        let trained =
+            scratch.json(&format!("train --json --quiet --force --out run --order {order} {SMALL}"));
+        for model in ["run", "run/best.safetensors"] {
             let found = scratch.json(&format!("predict {model} synth:village --out scores.npy --json"));
             for key in ["metric", "val", "test"] {
                 assert_eq!(found[key], trained[key], "{order}: {key}");
@@ -76,7 +77,7 @@ fn data_or_models_that_do_not_fit_are_refused() {
     scratch.iglu(&format!("train --quiet --out run {SMALL}")).check(0, &[]);
     scratch.file("page.html", b"<!doctype html><html></html>");
     scratch.file("empty", b"");
-    let model = scratch.read("run/model.safetensors");
+    let model = scratch.read("run/best.safetensors");
     scratch.file("cut.safetensors", &model[..model.len() - 100]);
     for (args, code, expect) in [
         ("predict run synth:arxiv@0.005 --out s.npy", 65, &["synth:arxiv@0.005", "128", "32"][..]),
@@ -85,7 +86,7 @@ fn data_or_models_that_do_not_fit_are_refused() {
         ("predict empty synth:village --out s.npy", 65, &["0 bytes"]),
         ("predict cut.safetensors synth:village --out s.npy", 65, &["damaged"]),
         ("predict run nowhere.npz --out s.npy", 66, &["nowhere.npz"]),
-        ("predict run synth:village --out run/model.safetensors/s.npy", 74, &["s.npy", "cannot be written"]),
+        ("predict run synth:village --out run/best.safetensors/s.npy", 74, &["s.npy", "cannot be written"]),
         ("predict run synth:village --out s.npy --threads 1000000", 64, &["--threads"]),
         ("predict run synth:village", 64, &["--out"]),
     ] {

@@ -8,6 +8,8 @@ pub const SMALL: &str = "--hidden 16 --epochs 2";
 
 const KEYS: &[&str] = &[
     "version",
+    "command",
+    "time",
     "source",
     "metric",
     "best_epoch",
@@ -25,6 +27,8 @@ const KEYS: &[&str] = &[
     "isa",
     "model",
     "data",
+    "profile",
+    "scores",
     "config",
 ];
 
@@ -32,14 +36,12 @@ const KEYS: &[&str] = &[
 fn without_arguments_it_learns_the_village() {
     let scratch = Scratch::new("default");
     let ended = scratch.iglu("train").check(0, &["epoch ", "loss ", "val ", "best "]);
-    ended.says(&[
-        "village",
-        "validation",
-        "test",
-        "runs/village-1/model.safetensors",
-        "iglu predict runs/village-1",
-    ]);
-    let summary: Value = serde_json::from_slice(&scratch.read("runs/village-1/summary.json")).unwrap();
+    let run = scratch.only_run();
+    let stamp = run.strip_prefix("runs/village-").unwrap();
+    assert!(stamp.len() == 15 && stamp.chars().all(|c| c.is_ascii_digit() || c == '-'), "{run}");
+    let predict = format!("iglu predict {run}/best.safetensors");
+    ended.says(&["village", "validation", "test", &predict, &format!("{run}/report.html")]);
+    let summary: Value = serde_json::from_slice(&scratch.read(&format!("{run}/summary.json"))).unwrap();
     assert!(summary["test"].as_f64().unwrap() > 0.6, "{}", summary["test"]);
 }
 
@@ -60,10 +62,8 @@ fn json_is_one_object_with_every_promised_key() {
     assert_eq!(result["history"].as_array().unwrap().len(), 2);
     assert_eq!(result["config"]["network"]["hidden"], 16);
     assert_eq!(result["data"]["nodes"], 2000);
-    assert_eq!(
-        serde_json::from_slice::<Value>(&scratch.read("runs/village-1/summary.json")).unwrap(),
-        result
-    );
+    let summary = format!("{}/summary.json", scratch.only_run());
+    assert_eq!(serde_json::from_slice::<Value>(&scratch.read(&summary)).unwrap(), result);
 }
 
 #[test]
@@ -94,30 +94,11 @@ fn progress_has_a_line_for_each_evaluation() {
 }
 
 #[test]
-fn folders_are_counted_and_a_given_one_is_used_again() {
-    let scratch = Scratch::new("folders");
-    for _ in 0..2 {
-        scratch.iglu(&format!("train --quiet {SMALL}")).check(0, &[]);
-    }
-    for seed in 0..2 {
-        scratch.iglu(&format!("train --quiet --out mine --seed {seed} {SMALL}")).check(0, &[]);
-    }
-    for folder in ["runs/village-1", "runs/village-2", "mine"] {
-        let mut names: Vec<_> =
-            std::fs::read_dir(scratch.path.join(folder)).unwrap().map(|e| e.unwrap().file_name()).collect();
-        names.sort();
-        assert_eq!(names, ["config.toml", "model.safetensors", "summary.json"], "{folder}");
-    }
-    let summary: Value = serde_json::from_slice(&scratch.read("mine/summary.json")).unwrap();
-    assert_eq!(summary["seed"], 1);
-}
-
-#[test]
 fn the_configuration_of_a_run_repeats_it() {
     let scratch = Scratch::new("repeat");
     scratch.iglu(&format!("train --quiet --out a --seed 3 --lr 0.02 {SMALL}")).check(0, &[]);
     scratch.iglu("train --quiet --out b --config a/config.toml").check(0, &[]);
-    assert!(scratch.read("a/model.safetensors") == scratch.read("b/model.safetensors"), "models differ");
+    assert!(scratch.read("a/best.safetensors") == scratch.read("b/best.safetensors"), "models differ");
     assert!(scratch.read("a/config.toml") == scratch.read("b/config.toml"), "configurations differ");
 }
 

@@ -9,6 +9,7 @@
 //! | `x_data`, `x_indices`, `x_indptr`, `x_shape` | CSR parts | sparse features instead of `x` |
 //! | `y` | integers [N], or 0/1 [N, C] | class per node (-1: unknown), or labels (-1 or NaN: unknown) |
 //! | `train`, `val`, `test` | integers, or bool [N] | node ids or masks |
+//! | `train_mask`, `val_mask`, `test_mask` | bool [N] | the same as masks |
 //! | `train_masks`, `val_masks`, `test_masks` | bool [S, N] | several splits; [`crate::LoadOptions::split`] picks one |
 //!
 //! Numbers may have any width. Other keys are ignored.
@@ -16,7 +17,7 @@
 pub(super) mod edges;
 pub(super) mod features;
 pub(super) mod labels;
-pub(super) mod split;
+pub(crate) mod split;
 mod write;
 
 pub use write::write_plain;
@@ -25,7 +26,7 @@ use super::Place;
 use super::npy::Array;
 use super::npz::{self, Npz};
 use crate::{LoadOptions, Purpose};
-use iglu::{Dataset, Error, Result};
+use iglu::{Dataset, Error, Result, Split};
 use std::io::{Read, Seek};
 use std::path::Path;
 
@@ -45,17 +46,17 @@ pub fn parse<R: Read + Seek>(npz: &mut Npz<R>, options: &LoadOptions) -> Result<
     let n = features.rows();
     let graph = edges::read(npz, n, options.self_loops)?;
     let labels = labels::read(npz, "y", n, options.purpose)?;
-    let split = split::read(npz, n, options)?;
-    if options.purpose == Purpose::Train && split.train.is_empty() {
-        return Err(Error::data(
-            "train",
-            "no training node",
-            "list at least one labelled node under `train`",
-        ));
-    }
-    let data = Dataset::new("", graph, features, labels, split);
+    let splits = split::stored(npz, n, options.purpose)?;
+    let mut data = Dataset::new("", graph, features, labels, split_in_use(&splits, options)?);
+    data.splits = splits;
     data.validate()?;
     Ok(data)
+}
+
+/// The split asked for; nothing where the file has none and nobody needs one of its.
+fn split_in_use(splits: &[Split], options: &LoadOptions) -> Result<Split> {
+    let free = options.split == 0 || options.purpose == Purpose::Predict;
+    if splits.is_empty() && free { Ok(Split::default()) } else { split::pick(splits, options.split, "split") }
 }
 
 /// The length of a vector, or an error that names it.

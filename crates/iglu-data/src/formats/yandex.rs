@@ -34,8 +34,14 @@ pub fn parse<R: Read + Seek>(npz: &mut Npz<R>, options: &LoadOptions) -> Result<
     let n = features.rows();
     let graph = edges::read(npz, n, options.self_loops)?;
     let labels = labels::read(npz, "node_labels", n, options.purpose)?;
-    let split = if npz.has("train_masks") { split::masks(npz, n, options.split)? } else { Split::default() };
-    let data = Dataset::new("", graph, features, labels, split);
+    let splits = if npz.has("train_masks") { split::masks(npz, n)? } else { Vec::new() };
+    let split = if splits.is_empty() {
+        Split::default()
+    } else {
+        split::pick(&splits, options.split, "train_masks")?
+    };
+    let mut data = Dataset::new("", graph, features, labels, split);
+    data.splits = splits;
     data.validate()?;
     Ok(data)
 }

@@ -7,7 +7,7 @@ pub mod reading;
 
 use iglu::{Dataset, Error, Result};
 use iglu_data::formats::{npz::Npz, plain};
-use iglu_data::{Limits, LoadOptions};
+use iglu_data::{Limits, LoadOptions, prepare};
 use std::io::{Cursor, Write};
 use std::path::PathBuf;
 use zip::write::SimpleFileOptions;
@@ -73,7 +73,8 @@ pub fn path_of_four() -> Vec<(&'static str, Vec<u8>)> {
 
 /// Reads the plain form from memory.
 pub fn parse(bytes: Vec<u8>, options: &LoadOptions) -> Result<Dataset> {
-    plain::parse(&mut Npz::new(Cursor::new(bytes), options.limits)?, options)
+    let data = plain::parse(&mut Npz::new(Cursor::new(bytes), options.limits)?, options)?;
+    prepare(data, options)
 }
 
 /// Limits for inputs of a few kilobytes.

@@ -57,6 +57,106 @@ pub enum Activation {
 }
 
 simd_fn! {
+    /// `y = c x`.
+    pub fn set_scaled_rows(c: Real, x: Rows<'_>, y: &mut RowsMut<'_>) {
+        for i in 0..y.rows {
+            for (y, x) in y.row(i).iter_mut().zip(x.row(i)) {
+                *y = c * x;
+            }
+        }
+    }
+}
+
+simd_fn! {
+    /// Row i times `by[i]`.
+    pub fn scale_rows(by: Rows<'_>, x: &mut RowsMut<'_>) {
+        for i in 0..x.rows {
+            let c = by.row(i)[0];
+            for v in x.row(i) {
+                *v *= c;
+            }
+        }
+    }
+}
+
+simd_fn! {
+    /// `y = max(x, y)`.
+    pub fn take_larger(x: Rows<'_>, y: &mut RowsMut<'_>) {
+        for i in 0..y.rows {
+            for (y, x) in y.row(i).iter_mut().zip(x.row(i)) {
+                *y = if *x > *y { *x } else { *y };
+            }
+        }
+    }
+}
+
+simd_fn! {
+    /// `y[i][h]` = inner product of piece h of row i with piece h of `a`; as many pieces as `y` has columns.
+    pub fn piece_dot(x: Rows<'_>, a: &[Real], y: &mut RowsMut<'_>) {
+        let width = x.cols / y.cols;
+        for i in 0..y.rows {
+            let row = x.row(i);
+            for (h, y) in y.row(i).iter_mut().enumerate() {
+                *y = dot::<FMA>(&row[h * width..(h + 1) * width], &a[h * width..(h + 1) * width]);
+            }
+        }
+    }
+}
+
+simd_fn! {
+    /// `dx += d a`, piece by piece.
+    pub fn add_piece_dot_back(d: Rows<'_>, a: &[Real], dx: &mut RowsMut<'_>) {
+        let width = dx.cols / d.cols;
+        for i in 0..d.rows {
+            for (h, &d) in d.row(i).iter().enumerate() {
+                let pieces = dx.row(i)[h * width..(h + 1) * width].iter_mut().zip(&a[h * width..]);
+                pieces.for_each(|(dx, a)| *dx = madd::<FMA>(d, *a, *dx));
+            }
+        }
+    }
+}
+
+simd_fn! {
+    /// `sum += d x` over all rows, piece by piece.
+    pub fn add_piece_dot_sums(x: Rows<'_>, d: Rows<'_>, sum: &mut [Real]) {
+        let width = x.cols / d.cols;
+        for i in 0..d.rows {
+            for (h, &d) in d.row(i).iter().enumerate() {
+                let piece = &x.row(i)[h * width..(h + 1) * width];
+                sum[h * width..(h + 1) * width].iter_mut().zip(piece).for_each(|(s, x)| *s = madd::<FMA>(d, *x, *s));
+            }
+        }
+    }
+}
+
+simd_fn! {
+    /// `y` = mean of the pieces of `x` that are as wide as `y`.
+    pub fn piece_mean(x: Rows<'_>, y: &mut RowsMut<'_>) {
+        let (width, share) = (y.cols, y.cols as Real / x.cols as Real);
+        for i in 0..y.rows {
+            let y = y.row(i);
+            y.fill(0.0);
+            for piece in x.row(i).chunks_exact(width) {
+                y.iter_mut().zip(piece).for_each(|(y, x)| *y += x);
+            }
+            y.iter_mut().for_each(|y| *y *= share);
+        }
+    }
+}
+
+simd_fn! {
+    /// `dx += d / pieces` in every piece.
+    pub fn add_piece_mean_back(d: Rows<'_>, dx: &mut RowsMut<'_>) {
+        let share = d.cols as Real / dx.cols as Real;
+        for i in 0..d.rows {
+            for piece in dx.row(i).chunks_exact_mut(d.cols) {
+                piece.iter_mut().zip(d.row(i)).for_each(|(dx, d)| *dx = madd::<FMA>(share, *d, *dx));
+            }
+        }
+    }
+}
+
+simd_fn! {
     /// `x += b` on every row.
     pub fn add_bias(x: &mut RowsMut<'_>, b: &[Real]) {
         for i in 0..x.rows {

@@ -3,14 +3,15 @@
 //! With `hops = h` in the first layer: `[A X | .. | A^h X] W`. Shapes: `W` is `h d_{k-1} x d_k`. The norm stands
 //! before the activation, as in the authors' arXiv and Reddit networks.
 
-use super::{Architecture, NormOrder, Site};
+use super::{Architecture, NormOrder, Site, Takes};
 use crate::operator::Norm;
 use crate::program::{Builder, Value};
 
 pub(super) const GCN: Architecture = Architecture {
     name: "gcn",
     about: "graph convolution, neighbours and own row mixed by the symmetric operator",
-    operator: Some(Norm::Sym),
+    takes: Takes::Operator(Norm::Sym),
+    embeds: false,
     norm_order: NormOrder::Before,
     max_hops: 16,
     build,

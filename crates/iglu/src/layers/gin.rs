@@ -2,14 +2,15 @@
 //!
 //! `g` is the same norm and activation as `f`; `eps` is a learned scalar that starts at 0.
 
-use super::{Architecture, NormOrder, Site};
+use super::{Architecture, NormOrder, Site, Takes};
 use crate::operator::Norm;
 use crate::program::{Builder, Value};
 
 pub(super) const GIN: Architecture = Architecture {
     name: "gin",
     about: "sum of the neighbours plus a scaled own row, through two dense layers",
-    operator: Some(Norm::Sum),
+    takes: Takes::Operator(Norm::Sum),
+    embeds: false,
     norm_order: NormOrder::Before,
     max_hops: 1,
     build,

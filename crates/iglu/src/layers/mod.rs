@@ -1,16 +1,24 @@
-//! Layers: what a node takes from its neighbours (an operator) and what is done to rows (a program).
+//! Layers: what a node takes from its neighbours (a look) and what is done to rows (a program).
 //!
 //! One file per architecture, each with its formula and a `build` function; [`ARCHITECTURES`] lists them. Layers
 //! never normalise the graph and never see labels, caches or files. Gradients are not written here: they follow
 //! from the operations of the program, and every entry of the table is checked by finite differences.
 
+mod appnp;
+mod gat;
 mod gcn;
+mod gcnii;
 mod gin;
+#[cfg(test)]
+mod golden;
 mod linear;
+mod pna;
+mod rgcn;
 mod sage;
 mod saint;
 #[cfg(test)]
 mod tests;
+mod virtual_nodes;
 
 use crate::kernels::rowwise::Activation;
 use crate::operator::Norm;
@@ -23,8 +31,10 @@ pub struct Architecture {
     pub name: &'static str,
     /// One line for people.
     pub about: &'static str,
-    /// Operator it uses unless told otherwise; `None`: it takes nothing from neighbours.
-    pub operator: Option<Norm>,
+    /// What it takes from neighbours.
+    pub takes: Takes,
+    /// Whether its first layer is an embedding that takes nothing, and all later ones have its width.
+    pub embeds: bool,
     /// Norm before or after the activation, unless told otherwise.
     pub norm_order: NormOrder,
     /// Most hops its first layer can take.
@@ -34,7 +44,34 @@ pub struct Architecture {
 }
 
 /// All architectures. A new one is one file and one line here.
-pub const ARCHITECTURES: &[Architecture] = &[gcn::GCN, sage::SAGE, saint::SAINT, gin::GIN, linear::LINEAR];
+pub const ARCHITECTURES: &[Architecture] = &[
+    gcn::GCN,
+    sage::SAGE,
+    saint::SAINT,
+    gin::GIN,
+    gat::GAT,
+    gcnii::GCNII,
+    appnp::APPNP,
+    pna::PNA,
+    rgcn::RGCN,
+    virtual_nodes::VIRTUAL,
+    linear::LINEAR,
+];
+
+/// What an architecture takes from neighbours; operators are those it has unless told otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing.
+    Nothing,
+    /// `A X`, in the first layer several hops.
+    Operator(Norm),
+    /// `A_r X` of every kind of edge.
+    Relations(Norm),
+    /// Mean, largest, smallest and deviation.
+    Moments,
+    /// What attention learns.
+    Attention,
+}
 
 /// The architecture of that name.
 pub fn find(name: &str) -> Option<&'static Architecture> {
@@ -99,10 +136,37 @@ pub struct LayerOptions {
     pub combine: Combine,
     /// L2-normalise the output.
     pub l2: bool,
-    /// Aggregates taken.
-    pub hops: usize,
     /// Layers (by number, with their widths) whose rows are added to the output.
     pub skips: Vec<(usize, usize)>,
+    /// Attention heads.
+    pub heads: usize,
+    /// Dropout of attention weights.
+    pub attention_dropout: f64,
+    /// Dropout of what neighbours say.
+    pub said_dropout: f64,
+    /// Share of the first embedding in every layer (GCNII, APPNP).
+    pub initial: f64,
+    /// Strength of GCNII's maps: `ln(theta / (k - 1) + 1)`.
+    pub theta: f64,
+    /// Kinds of edges: of the graph, and of latent space.
+    pub relations: (usize, usize),
+    /// What the classifier reads instead of the last layer.
+    pub jump: Option<JumpFrom>,
+}
+
+/// How several layers are read, and which: by number, with their widths.
+pub type JumpFrom = (Jump, Vec<(usize, usize)>);
+
+/// How the classifier reads all layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Jump {
+    /// Only the last one.
+    None,
+    /// Side by side.
+    Concat,
+    /// The largest entry of all.
+    Max,
 }
 
 impl Default for LayerOptions {
@@ -118,8 +182,14 @@ impl Default for LayerOptions {
             residual: false,
             combine: Combine::Concat,
             l2: false,
-            hops: 1,
             skips: Vec::new(),
+            heads: 1,
+            attention_dropout: 0.0,
+            said_dropout: 0.0,
+            initial: 0.1,
+            theta: 0.5,
+            relations: (0, 0),
+            jump: None,
         }
     }
 }
@@ -130,6 +200,8 @@ pub struct Site<'a> {
     pub k: usize,
     /// Width of `X^{k-1}`.
     pub d_in: usize,
+    /// Aggregates the layer takes.
+    pub parts: usize,
     /// Its settings.
     pub options: &'a LayerOptions,
 }
@@ -141,13 +213,21 @@ impl Site<'_> {
         b.dropout(x, self.options.dropout)
     }
 
-    /// Rows of `A X^{k-1}, A^2 X^{k-1}, ..`, each through dropout.
+    /// Everything taken from neighbours (hops, relations or moments), each through dropout.
     fn aggregates(&self, b: &mut Builder) -> Vec<Value> {
-        let one = |hop| {
-            let z = b.input(Source::Aggregate { layer: self.k, hop }, self.d_in);
+        let one = |part| {
+            let z = b.input(Source::Aggregate { layer: self.k, part }, self.d_in);
             b.dropout(z, self.options.dropout)
         };
-        (0..self.options.hops).map(one).collect()
+        (0..self.parts).map(one).collect()
+    }
+
+    /// `(1 - initial) A X^{k-1} + initial X^1`, each through dropout.
+    fn with_initial(&self, b: &mut Builder) -> Value {
+        let z = self.aggregates(b)[0];
+        let x = b.input(Source::Embedding(1), self.d_in);
+        let x = b.dropout(x, self.options.dropout);
+        b.mix((1.0 - self.options.initial, z), (self.options.initial, x))
     }
 
     /// Bias, norm and activation in their order.
@@ -175,9 +255,10 @@ impl Site<'_> {
     }
 }
 
-/// Adds row i of `X^m`: itself where the widths agree, else through a learned map.
-fn add_embedding(b: &mut Builder, h: Value, (m, width): (usize, usize), name: &str) -> Value {
+/// Adds row i of `X^m`, through dropout: itself where the widths agree, else through a learned map.
+fn add_embedding(b: &mut Builder, h: Value, (m, width): (usize, usize), name: &str, dropout: f64) -> Value {
     let x = b.input(Source::Embedding(m), width);
+    let x = b.dropout(x, dropout);
     let x = if m == 0 || width != b.width(h) { b.linear(name, &[x], b.width(h)) } else { x };
     b.add(h, x)
 }
@@ -187,10 +268,10 @@ pub fn build(architecture: &Architecture, site: &Site<'_>) -> Program {
     let mut b = Builder::default();
     let mut h = (architecture.build)(&mut b, site);
     if site.options.residual {
-        h = add_embedding(&mut b, h, (site.k - 1, site.d_in), "w_residual");
+        h = add_embedding(&mut b, h, (site.k - 1, site.d_in), "w_residual", site.options.dropout);
     }
     for &(m, width) in &site.options.skips {
-        h = add_embedding(&mut b, h, (m, width), &format!("w_skip{m}"));
+        h = add_embedding(&mut b, h, (m, width), &format!("w_skip{m}"), site.options.dropout);
     }
     if site.options.l2 {
         h = b.l2_normalise(h);

@@ -4,20 +4,21 @@
 //! `sum`: `X^k = f(norm(X^{k-1} W_self + A X^{k-1} W_neigh + b))`: the same functions, each part with its own
 //! Glorot range. `A = D^-1 Adj`.
 
-use super::{Architecture, Combine, NormOrder, Site};
+use super::{Architecture, Combine, NormOrder, Site, Takes};
 use crate::operator::Norm;
 use crate::program::{Builder, Value};
 
 pub(super) const SAGE: Architecture = Architecture {
     name: "sage",
     about: "own row and mean of the neighbours, with separate weights",
-    operator: Some(Norm::Mean),
+    takes: Takes::Operator(Norm::Mean),
+    embeds: false,
     norm_order: NormOrder::Before,
     max_hops: 16,
     build,
 };
 
-fn build(b: &mut Builder, site: &Site<'_>) -> Value {
+pub(super) fn build(b: &mut Builder, site: &Site<'_>) -> Value {
     let own = site.own(b);
     let z = site.aggregates(b);
     let h = match site.options.combine {

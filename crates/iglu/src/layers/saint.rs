@@ -4,14 +4,15 @@
 //! `X^k = [norm(f(A X^{k-1} W_neigh)) | norm(f(X^{k-1} W_self))]` (or `+`), `A = D^-1 (Adj + I)`. Concatenated
 //! branches make the layer twice as wide as `hidden`. L2-normalised on top where asked.
 
-use super::{Architecture, Combine, NormOrder, Site};
+use super::{Architecture, Combine, NormOrder, Site, Takes};
 use crate::operator::Norm;
 use crate::program::{Builder, Value};
 
 pub(super) const SAINT: Architecture = Architecture {
     name: "saint",
     about: "two branches (neighbours, own row), activation then norm, concatenated or summed",
-    operator: Some(Norm::MeanSelf),
+    takes: Takes::Operator(Norm::MeanSelf),
+    embeds: false,
     norm_order: NormOrder::After,
     max_hops: 16,
     build,

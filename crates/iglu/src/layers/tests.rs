@@ -3,9 +3,10 @@
 
 use super::*;
 use crate::kernels::{Rows, RowsMut};
-use crate::program::{Call, Dropping, Input, Job, Lanes, Norms, Objective, RowSet};
+use crate::network::ModelShape;
+use crate::program::{Call, Dropping, Heard, Input, Job, Lanes, Norms, Objective, RowSet};
 use crate::rng::Key;
-use crate::{Mat, Real};
+use crate::{EdgeOptions, Graph, Mat, Pattern, Real};
 
 const N: usize = 9;
 const D_IN: usize = 5;
@@ -32,6 +33,13 @@ fn noise(rows: usize, cols: usize, purpose: &str) -> Mat {
     Mat::from_vec(rows, cols, (0..rows * cols).map(|i| (2.0 * key.unit(i as u64) - 1.0) as Real).collect())
 }
 
+/// A directed graph with a hermit (node 8) and a hub.
+fn pattern() -> Pattern {
+    let edges = [[0, 1], [1, 2], [2, 0], [3, 4], [5, 4], [6, 4], [7, 4], [0, 4], [4, 7]];
+    let options = EdgeOptions { directed: true, ..Default::default() };
+    Pattern::new(&Graph::from_edges(N, &edges, options).unwrap())
+}
+
 struct Case {
     program: Program,
     inputs: Vec<Mat>,
@@ -43,7 +51,7 @@ struct Case {
 impl Case {
     fn new(program: Program, dropping: Dropping, rows: Vec<u32>) -> Self {
         let inputs = (0..program.inputs().count())
-            .map(|i| noise(N, program.input_width(i), &format!("x{i}")))
+            .map(|i| noise(N, program.given_width(i), &format!("x{i}")))
             .collect();
         let params = program
             .params()
@@ -55,7 +63,8 @@ impl Case {
     }
 
     fn job<T>(&self, work: impl FnOnce(&Job<'_>, &Call<'_>, RowSet<'_>) -> T) -> T {
-        let job = Job::new(&self.program, self.inputs.iter().map(Input::Dense).collect());
+        let pattern = pattern();
+        let job = Job::new(&self.program, self.inputs.iter().map(Input::Dense).collect(), Some(&pattern));
         let params: Vec<&Mat> = self.params.iter().collect();
         let call = Call { params: &params, norms: Norms::Batch, dropping: self.dropping };
         let all = self.rows.len() == N;
@@ -85,11 +94,13 @@ fn check(name: &str, mut case: Case) {
     let mut lanes = Lanes::default();
     let mut wanted: Vec<Mat> =
         (0..case.inputs.len()).map(|i| Mat::zeros(case.rows.len(), case.program.input_width(i))).collect();
+    let mut heard = Heard::default();
     let value = case.job(|job, call, rows| {
         let values = (0..case.inputs.len()).map(|i| case.program.input_value(i));
         let mut places: Vec<(Value, &mut Mat)> = values.zip(wanted.iter_mut()).collect();
-        job.gradients(call, rows, &objective, Some(&mut lanes), &mut places)
+        job.gradients_heard(call, rows, &objective, Some(&mut lanes), &mut places, Some(&mut heard))
     });
+    let sources: Vec<Source> = case.program.inputs().collect();
     let grads = lanes.gradient().to_vec();
     let tolerance = 1e-6;
     assert!((value - case.value(&objective)).abs() < tolerance, "{name}: value");
@@ -108,7 +119,15 @@ fn check(name: &str, mut case: Case) {
         }
     }
     for (x, d) in wanted.iter().enumerate() {
-        for (i, row) in case.rows.clone().into_iter().enumerate() {
+        // Rows of the pass, or whomever they hear; scales of degrees are constants.
+        let (rows, d) = match sources[x] {
+            Source::Degree(_) => continue,
+            Source::Attended { .. } => {
+                (heard.ids.clone().unwrap_or_else(|| (0..N as u32).collect()), &heard.d)
+            }
+            _ => (case.rows.clone(), d),
+        };
+        for (i, row) in rows.into_iter().enumerate() {
             for j in 0..d.cols() {
                 let expect = case.slope(&objective, |c| &mut c.inputs[x].row_mut(row as usize)[j]);
                 close(d.row(i)[j], expect, format!("input {x} row {row} column {j}"));
@@ -118,8 +137,8 @@ fn check(name: &str, mut case: Case) {
 }
 
 /// All settings of the table test, by name.
-fn settings() -> Vec<(String, LayerOptions)> {
-    let base = || LayerOptions { width: 4, ..LayerOptions::default() };
+fn settings(architecture: &Architecture) -> Vec<(String, LayerOptions)> {
+    let base = || LayerOptions { width: 4, heads: 2, relations: (2, 1), ..LayerOptions::default() };
     let mut out = Vec::new();
     for activation in
         [Activation::Relu, Activation::Gelu, Activation::Elu, Activation::Tanh, Activation::None]
@@ -147,17 +166,32 @@ fn settings() -> Vec<(String, LayerOptions)> {
         "dropout and batch norm".into(),
         LayerOptions { dropout: 0.4, norm: NormKind::Batch, ..smooth() },
     ));
-    out.push(("skips".into(), LayerOptions { skips: vec![(1, 4), (0, 3)], ..smooth() }));
+    let first = if architecture.embeds { D_IN } else { 4 };
+    out.push(("skips".into(), LayerOptions { skips: vec![(1, first), (0, 3)], ..smooth() }));
+    out.push(("equal width".into(), LayerOptions { width: D_IN, heads: 1, ..smooth() }));
+    let dropped = LayerOptions { attention_dropout: 0.3, said_dropout: 0.2, dropout: 0.2, ..smooth() };
+    out.push(("everything dropped".into(), dropped));
     out
+}
+
+/// Aggregates an architecture takes in these tests.
+fn parts(architecture: &Architecture) -> usize {
+    match architecture.takes {
+        Takes::Nothing | Takes::Attention => 0,
+        Takes::Operator(_) => 1,
+        Takes::Relations(_) => 3,
+        Takes::Moments => 4,
+    }
 }
 
 #[test]
 #[cfg_attr(not(feature = "f64"), ignore = "runs in iglu-f64")]
 fn every_architecture_and_option_has_the_gradient_of_finite_differences() {
     for architecture in ARCHITECTURES {
-        for (name, options) in settings() {
+        for (name, options) in settings(architecture) {
             // Layer 3 of a network: skips come from below, rows of X^2 are its own.
-            let program = build(architecture, &Site { k: 3, d_in: D_IN, options: &options });
+            let parts = parts(architecture);
+            let program = build(architecture, &Site { k: 3, d_in: D_IN, parts, options: &options });
             let name = format!("{} {name}", architecture.name);
             for dropping in [Dropping::Off, Dropping::AsBuilt(Key::new(5))] {
                 check(&name, Case::new(program.clone(), dropping, (0..N as u32).collect()));
@@ -171,9 +205,8 @@ fn every_architecture_and_option_has_the_gradient_of_finite_differences() {
 #[cfg_attr(not(feature = "f64"), ignore = "runs in iglu-f64")]
 fn hops_are_inputs_of_their_own() {
     for architecture in ARCHITECTURES.iter().filter(|a| a.max_hops > 1) {
-        let options =
-            LayerOptions { width: 4, hops: 3, activation: Activation::Tanh, ..LayerOptions::default() };
-        let program = build(architecture, &Site { k: 1, d_in: D_IN, options: &options });
+        let options = LayerOptions { width: 4, activation: Activation::Tanh, ..LayerOptions::default() };
+        let program = build(architecture, &Site { k: 1, d_in: D_IN, parts: 3, options: &options });
         assert!(program.inputs().filter(|s| matches!(s, Source::Aggregate { .. })).count() == 3);
         check(architecture.name, Case::new(program, Dropping::Off, (0..N as u32).collect()));
     }
@@ -182,7 +215,7 @@ fn hops_are_inputs_of_their_own() {
 #[test]
 fn sparse_rows_give_the_same_values_and_gradients_as_dense_ones() {
     let options = LayerOptions { width: 4, dropout: 0.3, ..LayerOptions::default() };
-    let program = build(find("sage").unwrap(), &Site { k: 1, d_in: D_IN, options: &options });
+    let program = build(find("sage").unwrap(), &Site { k: 1, d_in: D_IN, parts: 1, options: &options });
     let mut case = Case::new(program, Dropping::AsBuilt(Key::new(5)), vec![0, 2, 3, 8]);
     for x in &mut case.inputs {
         x.data_mut().iter_mut().enumerate().for_each(|(i, v)| *v = if i % 3 == 0 { *v } else { 0.0 });
@@ -191,7 +224,7 @@ fn sparse_rows_give_the_same_values_and_gradients_as_dense_ones() {
     let objective = Quadratic(noise(N, case.program.width(), "c"));
     let (mut dense_lanes, mut sparse_lanes) = (Lanes::default(), Lanes::default());
     let dense = case.job(|job, call, rows| job.gradient(call, rows, &objective, &mut dense_lanes));
-    let job = Job::new(&case.program, sparse.iter().map(Input::Sparse).collect());
+    let job = Job::new(&case.program, sparse.iter().map(Input::Sparse).collect(), None);
     let params: Vec<&Mat> = case.params.iter().collect();
     let call = Call { params: &params, norms: Norms::Batch, dropping: case.dropping };
     let found = job.gradient(&call, RowSet::List(&case.rows), &objective, &mut sparse_lanes);
@@ -224,9 +257,11 @@ fn chains_of_layers_have_the_gradient_of_finite_differences() {
         ..Default::default()
     };
     config.activation = Activation::Tanh;
+    config.heads = 2;
+    let shape = ModelShape { features: D_IN, classes: 3, multi_label: false, relations: 2, latent: 1 };
     for layer in ARCHITECTURES.iter().map(|a| a.name) {
         config.layer = layer.into();
-        let network = crate::network::Network::new(&config, D_IN, 3, 0).unwrap();
+        let network = crate::network::Network::new(&config, &shape, 0).unwrap();
         for dropping in [Dropping::Off, Dropping::AsBuilt(Key::new(5))] {
             // Without the graph every aggregate is the row itself: repeated sources, summed weights.
             check(layer, Case::new(network.chain(1, true), dropping, vec![0, 3, 5, 8]));

@@ -4,7 +4,7 @@
 use super::engine::Engine;
 use super::objective::Sampled;
 use crate::observe::LayerPoint;
-use crate::program::{Call, Dropping, Job, Lanes, Norms, RowSet};
+use crate::program::{Call, Dropping, Lanes, Norms, RowSet};
 use crate::{Mat, Real};
 
 /// Rows on which bias is measured, at most.
@@ -47,7 +47,7 @@ impl Engine<'_> {
     fn sampled_gradient(&self, k: usize, sample: &StaleSample, alpha: &Mat) -> Vec<Mat> {
         let objective = Sampled { alpha, ids: &sample.ids };
         let program = &self.programs[k];
-        let job = Job::new(program, self.caches.inputs(program, &self.side));
+        let job = self.caches.job(program, &self.side);
         let params = self.network.at(k).param_refs();
         let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
         let mut lanes = Lanes::default();

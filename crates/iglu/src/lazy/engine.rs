@@ -9,7 +9,7 @@ use crate::loss::TaskLoss;
 use crate::network::Network;
 use crate::observe::{LayerPoint, RefreshPoint, Stopwatch};
 use crate::optim::{OptimOptions, Optimiser, Progress, Schedule};
-use crate::program::{Call, Dropping, Job, Lanes, Norms, Program, RowSet};
+use crate::program::{Call, Dropping, Lanes, Norms, Program, RowSet};
 use crate::rng::Key;
 use crate::side::Side;
 use crate::{Error, Mat, Result, Scratch};
@@ -248,7 +248,7 @@ impl<'a> Engine<'a> {
             return None;
         }
         self.caches.ensure_z(from, &self.network, &self.side);
-        let job = Job::new(tail, self.caches.inputs(tail, &self.side));
+        let job = self.caches.job(tail, &self.side);
         let (params, norms) = (self.network.params_from(from), self.network.norms_from(from));
         let call = Call { params: &params, norms: Norms::Stored(&norms), dropping: Dropping::Off };
         let mut out = Mat::zeros(self.side.nodes(), tail.width());
@@ -285,6 +285,7 @@ pub(super) fn optim_options(config: &Config) -> OptimOptions {
         eps: o.eps,
         momentum: o.momentum,
         weight_decay: o.weight_decay,
+        l2: o.l2,
         clip: o.clip,
     }
 }
@@ -297,7 +298,7 @@ fn schedule(config: &Config) -> Schedule {
             Schedule::Milestones { at: o.milestones.clone(), values: o.rates.clone() }
         }
         ScheduleKind::Exponential => {
-            Schedule::Exponential { factor: o.decay, every: o.decay_every, from_zero: false }
+            Schedule::Exponential { factor: o.decay, every: o.decay_every, from_zero: o.decay_first }
         }
         ScheduleKind::Cosine => Schedule::Cosine { floor: o.lr_floor },
     }
@@ -317,11 +318,10 @@ fn reach(network: &Network, side: &Side, rows: &[u32]) -> Vec<Vec<u32>> {
                 continue;
             }
             let (low, high) = marks.split_at_mut(m);
-            let operator = if m == k + 1 { side.operator(layer) } else { None };
             for v in (0..side.nodes()).filter(|&v| high[0][v]) {
                 low[k][v] = true;
-                for &u in operator.map_or(&[][..], |a| a.reached(v)) {
-                    low[k][u as usize] = true;
+                if m == k + 1 {
+                    side.heard(layer, v, |u| low[k][u as usize] = true);
                 }
             }
         }

@@ -4,11 +4,11 @@ use super::batches::{self, PassOf};
 use super::engine::{Engine, Moment};
 use super::objective::{Centre, Lazy, Task};
 use super::refresh::Pull;
-use crate::config::{GradientScale, LazyDropout};
+use crate::config::{Batch, GradientScale, LazyDropout};
 use crate::kernels::rowwise::Mask;
 use crate::network::Network;
 use crate::optim::Optimiser;
-use crate::program::{Call, Dropping, Job, Lanes, Norms, RowSet};
+use crate::program::{Call, Dropping, Lanes, Norms, RowSet};
 use crate::rng::Key;
 use crate::{Mat, Real, Result};
 
@@ -43,7 +43,9 @@ impl Engine<'_> {
     /// All batches of a visit: `passes` passes, each cut to the present part of the epoch.
     fn visit_batches(&mut self, k: usize, passes: usize, moment: Moment, tail: bool) -> Vec<Vec<u32>> {
         let rows = if tail { &self.rows } else { &self.reach[k] };
-        let size = batches::size(self.config.train.batch, rows.len());
+        let t = &self.config.train;
+        let batch = if tail && t.tail_batch != Batch::Auto { t.tail_batch } else { t.batch };
+        let size = batches::size(batch, rows.len());
         let mut all = Vec::new();
         for _ in 0..passes {
             // All parts of an epoch cut the same pass, so that together they see every row once.
@@ -62,20 +64,23 @@ impl Engine<'_> {
 
     /// `T_k`: mini-batches over layer k with frozen `alpha^k`.
     pub(super) fn train(&mut self, k: usize, moment: Moment) -> Result<()> {
+        if self.network.at(k).params.is_empty() {
+            return Ok(());
+        }
         self.caches.ensure_z(k, &self.network, &self.side);
         if self.control.active() {
             self.centre(k);
         }
         let visit = self.visit_batches(k, super::passes(&self.config), moment, false);
         let count = self.reach[k].len();
-        let unbiased = self.config.train.gradient == GradientScale::Unbiased;
+        let (scaling, whole) = (self.config.train.gradient, self.loss.denominator());
         let weight = (self.control.lambda / count.max(1) as f64) as Real;
         let rates: Vec<f64> =
             (0..visit.len()).map(|b| self.rate(moment, b as f64 / visit.len() as f64)).collect();
         let (alpha_rate, lazy_dropout) =
             (self.config.train.alpha_dropout, self.config.train.lazy_dropout.or(LazyDropout::Off));
         let Self { programs, caches, side, network, optimisers, lanes, control, key, .. } = self;
-        let job = Job::new(&programs[k], caches.inputs(&programs[k], side));
+        let job = caches.job(&programs[k], side);
         let before = network.at(k).params.clone();
         let mut masked = Mat::default();
         for (batch, lr) in visit.iter().zip(rates) {
@@ -95,7 +100,11 @@ impl Engine<'_> {
             let centre = if matched { Centre::ByPosition(&masked) } else { Centre::ByNode(&caches.x[k]) };
             let objective = Lazy {
                 alpha: &caches.alpha[k],
-                scale: if unbiased { count as Real / batch.len() as Real } else { 1.0 },
+                scale: match scaling {
+                    GradientScale::Unbiased => count as Real / batch.len() as Real,
+                    GradientScale::Released => 1.0,
+                    GradientScale::Sum => whole as Real,
+                },
                 proximal: control.active().then_some((weight, centre)),
                 mask: (alpha_rate > 0.0).then(|| Mask { key: key.with("alpha").u64(0), rate: alpha_rate }),
             };
@@ -143,13 +152,13 @@ impl Engine<'_> {
 
     fn tail_batches(&mut self, k: usize, visit: &[Vec<u32>], rate: impl Fn(&Self, f64) -> f64) -> f64 {
         let rates: Vec<f64> = (0..visit.len()).map(|b| rate(self, b as f64 / visit.len() as f64)).collect();
-        let released = self.config.train.gradient == GradientScale::Released;
+        let unbiased = self.config.train.gradient == GradientScale::Unbiased;
         let Self { tail, caches, side, network, optimisers, lanes, loss, rows, key, .. } = self;
         let program = tail.as_ref().expect("a plan with a tail has its program");
-        let job = Job::new(program, caches.inputs(program, side));
+        let job = caches.job(program, side);
         let mut total = 0.0;
         for (batch, lr) in visit.iter().zip(rates) {
-            let scale = if released { loss.denominator() } else { rows.len() as f64 / batch.len() as f64 };
+            let scale = if unbiased { rows.len() as f64 / batch.len() as f64 } else { loss.denominator() };
             let dropping = Dropping::AsBuilt(dropout_key(*key, k, optimisers[k].clock()));
             let params = network.params_from(k);
             let call = Call { params: &params, norms: Norms::Batch, dropping };
@@ -200,7 +209,7 @@ impl Engine<'_> {
         };
         for k in 1..top {
             self.caches.ensure_z(k, &self.network, &self.side);
-            self.exact_norms(k, keyed(k));
+            self.refresh_norms(k, keyed(k));
             let x = self.layer_output(k, keyed(k));
             self.set_x(k, x);
         }
@@ -235,18 +244,6 @@ impl Engine<'_> {
         (loss, grads)
     }
 
-    fn exact_norms(&mut self, k: usize, dropping: Dropping) {
-        if self.network.at(k).program.batch_norms() == 0 {
-            return;
-        }
-        let program = &self.programs[k];
-        let job = Job::new(program, self.caches.inputs(program, &self.side));
-        let params = self.network.at(k).param_refs();
-        let norms = job
-            .states(&Call { params: &params, norms: Norms::Batch, dropping }, RowSet::All(self.side.nodes()));
-        self.network.at_mut(k).norms = norms;
-    }
-
     fn exact_tail(
         &self,
         dropping: Dropping,
@@ -279,7 +276,7 @@ impl Engine<'_> {
         self.caches.ensure_z(k, &self.network, &self.side);
         let objective = Lazy { alpha: &self.caches.alpha[k], scale: 1.0, proximal: None, mask: None };
         let program = &self.programs[k];
-        let job = Job::new(program, self.caches.inputs(program, &self.side));
+        let job = self.caches.job(program, &self.side);
         let params = self.network.at(k).param_refs();
         let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
         let mut lanes = Lanes::default();

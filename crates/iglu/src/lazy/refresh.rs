@@ -3,8 +3,9 @@
 use super::engine::{Engine, Moment};
 use super::objective::{Lazy, Task};
 use crate::kernels::{Rows, RowsMut, gemm, rowwise};
+use crate::look::Look;
 use crate::program::{
-    Call, Dropping, Job, Lanes, LinearUse, Norms, Objective, Program, RowSet, Source, Value,
+    Call, Dropping, Heard, Lanes, LinearUse, Norms, Objective, Program, RowSet, Source, Value,
 };
 use crate::{Mat, Real, Result};
 use rayon::prelude::*;
@@ -30,26 +31,18 @@ struct Route {
     width: usize,
     /// The layer whose alpha it belongs to.
     target: usize,
-    /// Through `A^T`.
-    aggregated: bool,
-    /// Taken behind this linear map of the aggregate, because that is narrower.
-    map: Option<LinearUse>,
+    way: Way,
 }
 
-fn route(pull: &Pull<'_>, input: usize) -> Route {
-    let source = pull.program.inputs().nth(input).expect("an input of the program");
-    let width = pull.program.input_width(input);
-    let direct =
-        Route { value: pull.program.input_value(input), width, target: 0, aggregated: false, map: None };
-    match source {
-        Source::Embedding(m) => Route { target: m, ..direct },
-        Source::Aggregate { layer, .. } => {
-            let narrower =
-                pull.program.only_map(input).filter(|m| m.width < width && pull.dropping == Dropping::Off);
-            let (value, width) = narrower.map_or((direct.value, width), |m| (m.result, m.width));
-            Route { value, width, target: layer - 1, aggregated: true, map: narrower }
-        }
-    }
+enum Way {
+    /// To the row itself.
+    Own,
+    /// To the neighbours that part of an aggregate came from.
+    Neighbours {
+        part: usize,
+        /// Taken behind this linear map of the aggregate, because that is narrower.
+        map: Option<LinearUse>,
+    },
 }
 
 impl Engine<'_> {
@@ -58,7 +51,7 @@ impl Engine<'_> {
         if k > 1 {
             self.caches.ensure_z(k, &self.network, &self.side);
         }
-        self.refresh_norms(k);
+        self.refresh_norms(k, Dropping::Off);
         if k >= self.plan.uncached {
             // Nobody reads X^K or the logits between epochs: evaluation makes them from Z^K when it wants them.
             return;
@@ -74,19 +67,15 @@ impl Engine<'_> {
         self.set_x(k, out);
     }
 
-    /// Statistics of layer k's batch norms over all rows of the training graph.
-    fn refresh_norms(&mut self, k: usize) {
-        if self.network.at(k).program.batch_norms() == 0 {
-            return;
-        }
+    /// Statistics of layer k's batch norms over all rows of the training graph, where its inputs are there.
+    pub(super) fn refresh_norms(&mut self, k: usize, dropping: Dropping) {
         let program = &self.programs[k];
-        let inputs_ready = self.inputs_exist(program);
-        if !inputs_ready {
+        if program.batch_norms() == 0 || !self.inputs_exist(program) {
             return;
         }
-        let job = Job::new(program, self.caches.inputs(program, &self.side));
+        let job = self.caches.job(program, &self.side);
         let params = self.network.at(k).param_refs();
-        let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
+        let call = Call { params: &params, norms: Norms::Batch, dropping };
         let norms = job.states(&call, RowSet::All(self.side.nodes()));
         self.network.at_mut(k).norms = norms;
     }
@@ -94,14 +83,16 @@ impl Engine<'_> {
     fn inputs_exist(&self, program: &Program) -> bool {
         program.inputs().all(|s| match s {
             Source::Embedding(m) => m == 0 || self.caches.x[m].rows() > 0,
+            Source::Attended { layer } => layer == 1 || self.caches.x[layer - 1].rows() > 0,
             Source::Aggregate { layer, .. } => layer == 1 || !self.caches.z[layer].is_empty(),
+            Source::Degree(_) => true,
         })
     }
 
     /// Output of layer k for all rows from the caches.
     pub(super) fn layer_output(&self, k: usize, dropping: Dropping) -> Mat {
         let (program, layer) = (&self.programs[k], self.network.at(k));
-        let job = Job::new(program, self.caches.inputs(program, &self.side));
+        let job = self.caches.job(program, &self.side);
         let params = layer.param_refs();
         let call = Call { params: &params, norms: Norms::Stored(&layer.norms), dropping };
         let mut out = self.scratch.take(self.side.nodes(), program.width());
@@ -204,6 +195,22 @@ impl Engine<'_> {
         (if everybody { RowSet::All(n) } else { RowSet::List(&self.rows) }, task)
     }
 
+    /// The way of the gradient at input `input`; `None` for what has another way (attention) or none.
+    fn route(&self, pull: &Pull<'_>, input: usize) -> Option<Route> {
+        let source = pull.program.inputs().nth(input).expect("an input of the program");
+        let (value, width) = (pull.program.input_value(input), pull.program.input_width(input));
+        match source {
+            Source::Embedding(m) => Some(Route { value, width, target: m, way: Way::Own }),
+            Source::Aggregate { layer, part } => {
+                let exchange = self.network.at(layer).look.is_linear() && pull.dropping == Dropping::Off;
+                let map = pull.program.only_map(input).filter(|m| exchange && m.width < width);
+                let (value, width) = map.map_or((value, width), |m| (m.result, m.width));
+                Some(Route { value, width, target: layer - 1, way: Way::Neighbours { part, map } })
+            }
+            Source::Attended { .. } | Source::Degree(_) => None,
+        }
+    }
+
     /// The vector-Jacobian product of some layers, added to `alpha^k` for each target `(k, alpha^k)`; parameter
     /// gradients into `lanes`. Returns the objective's value.
     pub(super) fn pull(
@@ -212,52 +219,83 @@ impl Engine<'_> {
         targets: &mut [(usize, &mut Mat)],
         lanes: Option<&mut Lanes>,
     ) -> f64 {
-        let mut routes: Vec<Route> = (0..pull.program.inputs().count()).map(|i| route(pull, i)).collect();
+        let inputs = 0..pull.program.inputs().count();
+        let mut routes: Vec<Route> = inputs.filter_map(|i| self.route(pull, i)).collect();
         routes.retain(|r| targets.iter().any(|(k, _)| *k > 0 && *k == r.target));
+        let listened = pull.program.inputs().find_map(|s| match s {
+            Source::Attended { layer } => Some(layer - 1),
+            _ => None,
+        });
+        let mut heard =
+            listened.filter(|m| targets.iter().any(|(k, _)| k == m && *k > 0)).map(|m| (m, Heard::default()));
         let mut parts: Vec<Mat> =
             routes.iter().map(|r| self.scratch.take(pull.rows.len(), r.width)).collect();
-        let job = Job::new(pull.program, self.caches.inputs(pull.program, &self.side));
+        let job = self.caches.job(pull.program, &self.side);
         let call = Call { params: pull.params, norms: Norms::Batch, dropping: pull.dropping };
         let mut places: Vec<(Value, &mut Mat)> =
             routes.iter().map(|r| r.value).zip(parts.iter_mut()).collect();
-        let value = job.gradients(&call, pull.rows, pull.objective, lanes, &mut places);
+        let ears = heard.as_mut().map(|(_, heard)| heard);
+        let value = job.gradients_heard(&call, pull.rows, pull.objective, lanes, &mut places, ears);
+        drop(job);
+        let mut moments: Vec<(usize, Mat)> = Vec::new();
+        let layer = self.network.at(pull.from);
         for (route, d) in routes.iter().zip(parts) {
-            let (_, alpha) =
-                targets.iter_mut().find(|(k, _)| *k == route.target).expect("only targets are kept");
-            self.add_down(route, pull, d, alpha);
+            match route.way {
+                Way::Own => {
+                    add_scattered(&d, pull.rows, target(targets, route.target));
+                    self.scratch.give(d);
+                }
+                Way::Neighbours { part, .. } if layer.look == Look::Moments => {
+                    moments.push((part, self.spread(d, pull.rows)));
+                }
+                Way::Neighbours { part, map } => {
+                    let d = self.spread(d, pull.rows);
+                    self.add_linear(pull, part, map, d, target(targets, route.target));
+                }
+            }
+        }
+        if !moments.is_empty() {
+            self.add_moments(pull.from, moments, target(targets, pull.from - 1));
+        }
+        if let Some((m, heard)) = heard {
+            let rows = heard.ids.as_deref().map_or(RowSet::All(self.side.nodes()), RowSet::List);
+            add_scattered(&heard.d, rows, target(targets, m));
         }
         value
     }
 
-    /// Adds the gradient of one route to `alpha`: rows directly, aggregates through `A^T`, and through the linear
-    /// map after that where the gradient was taken before it: `A^T (dH W^T) = (A^T dH) W^T`.
-    fn add_down(&self, route: &Route, pull: &Pull<'_>, d: Mat, alpha: &mut Mat) {
-        if !route.aggregated {
-            add_scattered(&d, pull.rows, alpha);
-            return self.scratch.give(d);
-        }
-        let operator =
-            self.side.operator(self.network.at(pull.from)).expect("aggregates come from an operator");
-        let n = self.side.nodes();
-        let spread = match pull.rows {
-            RowSet::All(_) => d,
-            RowSet::List(_) => {
-                let mut full = self.scratch.zeros(n, d.cols());
-                add_scattered(&d, pull.rows, &mut full);
-                self.scratch.give(d);
-                full
-            }
-        };
-        match route.map {
-            None => operator.add_transposed(&spread, alpha),
+    /// Rows of a pass as rows of all nodes, zeros elsewhere.
+    fn spread(&self, d: Mat, rows: RowSet<'_>) -> Mat {
+        let RowSet::List(_) = rows else { return d };
+        let mut full = self.scratch.zeros(self.side.nodes(), d.cols());
+        add_scattered(&d, rows, &mut full);
+        self.scratch.give(d);
+        full
+    }
+
+    /// Adds `A^T d` to `alpha`, and takes the way through the linear map after that where the gradient was taken before
+    /// it: `A^T (dH W^T) = (A^T dH) W^T`.
+    fn add_linear(&self, pull: &Pull<'_>, part: usize, map: Option<LinearUse>, d: Mat, alpha: &mut Mat) {
+        let operator = self.side.operator(self.network.at(pull.from), part);
+        match map {
+            None => operator.add_transposed(&d, alpha),
             Some(map) => {
-                let mut sent = self.scratch.zeros(n, map.width);
-                operator.add_transposed(&spread, &mut sent);
+                let mut sent = self.scratch.zeros(self.side.nodes(), map.width);
+                operator.add_transposed(&d, &mut sent);
                 add_mapped_back(&sent, pull.params[map.param], map.first_row, alpha);
                 self.scratch.give(sent);
             }
         }
-        self.scratch.give(spread);
+        self.scratch.give(d);
+    }
+
+    /// Adds what the moments of layer k send back to `alpha^{k-1}`.
+    fn add_moments(&self, k: usize, mut given: Vec<(usize, Mat)>, alpha: &mut Mat) {
+        given.sort_by_key(|(part, _)| *part);
+        let d: Vec<Mat> = given.into_iter().map(|(_, d)| d).collect();
+        let [a, b, c, e] = &d[..] else { unreachable!("a layer reads all four moments") };
+        self.side.add_moments_back(&self.caches.x[k - 1], &self.caches.z[k], [a, b, c, e], alpha);
+        d.into_iter().for_each(|d| self.scratch.give(d));
     }
 
     /// Training loss of the present tail on the present caches: one dense forward.
@@ -266,11 +304,17 @@ impl Engine<'_> {
         self.caches.ensure_z(from, &self.network, &self.side);
         let program = self.tail.as_ref().expect("a plan with a tail has its program");
         let params = self.network.params_from(from);
-        let job = Job::new(program, self.caches.inputs(program, &self.side));
+        let job = self.caches.job(program, &self.side);
         let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
         let (rows, task) = self.loss_rows(program);
         job.value(&call, rows, &task)
     }
+}
+
+/// The `alpha^k` among the targets of a pull.
+fn target<'t>(targets: &'t mut [(usize, &mut Mat)], k: usize) -> &'t mut Mat {
+    let found = targets.iter_mut().find(|(m, _)| *m == k);
+    found.map(|(_, alpha)| &mut **alpha).expect("only targets are kept")
 }
 
 /// `<alpha, new - old>` over the rows, summed in row order.

@@ -8,7 +8,7 @@ use super::engine::Engine;
 use super::objective::Task;
 use super::passes::update;
 use crate::config::Start;
-use crate::program::{Call, Dropping, Job, Norms, RowSet};
+use crate::program::{Call, Dropping, Norms, RowSet};
 use crate::{Error, Real, Result};
 
 /// Learning rate of the start.
@@ -25,8 +25,8 @@ impl Engine<'_> {
         let (rate, size) = (t.start_dropout, batches::size(t.batch, self.rows.len()));
         let program = self.network.chain(1, true);
         let mut optimisers = self.fresh_optimisers();
-        let Self { side, network, lanes, loss, rows, key, .. } = self;
-        let job = Job::new(&program, vec![side.features(); program.inputs().count()]);
+        let Self { caches, side, network, lanes, loss, rows, key, .. } = self;
+        let job = caches.job(&program, side);
         let mut last = 0.0;
         for epoch in 0..epochs {
             let key = key.with("start").at(epoch as u64);

@@ -15,16 +15,10 @@ pub(super) fn micro(task: &Task<'_>) -> Option<f64> {
         false_alarms: sum(|c| c.false_alarms),
         rejections: sum(|c| c.rejections),
     };
-    (all.total() > 0).then(|| f1(&all))
+    (all.total() > 0).then(|| all.f1())
 }
 
 pub(super) fn macro_mean(task: &Task<'_>) -> Option<f64> {
-    let seen: Vec<f64> = task.confusion().iter().filter(|c| c.total() > 0).map(f1).collect();
+    let seen: Vec<f64> = task.confusion().iter().filter(|c| c.total() > 0).map(Confusion::f1).collect();
     (!seen.is_empty()).then(|| seen.iter().sum::<f64>() / seen.len() as f64)
-}
-
-fn f1(class: &Confusion) -> f64 {
-    let both = 2 * class.hits;
-    // At least 1: without hits the quotient is 0 anyway.
-    both as f64 / (both + class.misses + class.false_alarms).max(1) as f64
 }

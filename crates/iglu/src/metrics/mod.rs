@@ -10,8 +10,11 @@
 mod accuracy;
 mod f1;
 mod roc_auc;
+mod tally;
 #[cfg(test)]
 mod tests;
+
+pub use tally::Tally;
 
 use crate::{Error, Labels, Mat, Real, Result};
 use serde::{Deserialize, Serialize};
@@ -145,21 +148,44 @@ impl Task<'_> {
 
 /// How often a class was predicted and true. Correct rejections are counted for several labels only: for one class
 /// per node they would count every node again for every class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Confusion {
-    hits: u64,
-    misses: u64,
-    false_alarms: u64,
-    rejections: u64,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confusion {
+    /// Predicted and true.
+    pub hits: u64,
+    /// True, but not predicted.
+    pub misses: u64,
+    /// Predicted, but not true.
+    pub false_alarms: u64,
+    /// Neither.
+    pub rejections: u64,
 }
 
 impl Confusion {
+    /// Share of the predictions that are true; nothing without predictions.
+    pub fn precision(&self) -> Option<f64> {
+        share(self.hits, self.hits + self.false_alarms)
+    }
+
+    /// Share of the true ones that are predicted; nothing without true ones.
+    pub fn recall(&self) -> Option<f64> {
+        share(self.hits, self.hits + self.misses)
+    }
+
+    /// Harmonic mean of precision and recall, 0 for 0 / 0.
+    pub fn f1(&self) -> f64 {
+        share(2 * self.hits, 2 * self.hits + self.misses + self.false_alarms).unwrap_or(0.0)
+    }
+
     fn total(&self) -> u64 {
         self.hits + self.misses + self.false_alarms + self.rejections
     }
 }
 
-/// The first of the largest values.
-fn argmax(z: &[Real]) -> usize {
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// The first of the largest values: the class that is predicted.
+pub fn argmax(z: &[Real]) -> usize {
     (1..z.len()).fold(0, |best, c| if z[c] > z[best] { c } else { best })
 }

@@ -1,6 +1,6 @@
 //! Against scikit-learn (`tests/golden/metrics.txt`), and the small promises of the module.
 
-use super::{METRICS, Metric, argmax};
+use super::{METRICS, Metric, Tally, argmax};
 use crate::loss::cases::{Case, cases};
 use crate::{Labels, Mat, Real};
 use serde::Deserialize;
@@ -15,19 +15,52 @@ fn labels(case: &Case<'_>) -> Labels {
     }
 }
 
+fn task(case: &Case<'_>) -> (Labels, Mat, Vec<u32>) {
+    let labels = labels(case);
+    let logits = case.numbers("logits").iter().map(|&z| z as Real).collect();
+    let logits = Mat::from_vec(labels.len(), labels.classes(), logits);
+    (labels, logits, case.numbers("rows").iter().map(|&i| i as u32).collect())
+}
+
 #[test]
 fn scores_agree_with_scikit_learn() {
     for case in cases(include_str!("../../tests/golden/metrics.txt")) {
-        let labels = labels(&case);
-        let logits = case.numbers("logits").iter().map(|&z| z as Real).collect();
-        let logits = Mat::from_vec(labels.len(), labels.classes(), logits);
-        let rows: Vec<u32> = case.numbers("rows").iter().map(|&i| i as u32).collect();
+        let (labels, logits, rows) = task(&case);
         for (name, metric) in METRICS {
             let expected = case.numbers(name)[0];
             let found = metric.score(&logits, &labels, &rows).unwrap_or(f64::NAN);
             let close = (found - expected).abs() < 1e-12 || (found.is_nan() && expected.is_nan());
             assert!(close, "{}: {name} {found}, not {expected}", case.name);
         }
+    }
+}
+
+/// A share, where NaN stands for one that is not defined.
+fn same(found: Option<f64>, expected: f64) -> bool {
+    found.map_or(expected.is_nan(), |found| (found - expected).abs() < 1e-12)
+}
+
+#[test]
+fn tallies_agree_with_scikit_learn() {
+    for case in cases(include_str!("../../tests/golden/metrics.txt")) {
+        let (labels, logits, rows) = task(&case);
+        let tally = Tally::of(&logits, &labels, &rows);
+        let (precision, recall) = (case.numbers("precision"), case.numbers("recall"));
+        for (c, class) in tally.classes.iter().enumerate() {
+            assert!(same(class.precision(), precision[c]), "{}: precision of {c}", case.name);
+            assert!(same(class.recall(), recall[c]), "{}: recall of {c}", case.name);
+        }
+        let right = tally.classes.iter().enumerate().map(|(c, class)| [c, c, class.hits as usize]);
+        let mut matrix = vec![0; case.numbers("confusion").len()];
+        if matches!(labels, Labels::Classes { .. }) {
+            right
+                .chain(tally.mistakes.iter().copied())
+                .for_each(|[t, p, n]| matrix[t * labels.classes() + p] = n);
+            assert_eq!(matrix.iter().sum::<usize>(), tally.nodes, "{}", case.name);
+        }
+        let expected: Vec<usize> = case.numbers("confusion").iter().map(|&n| n as usize).collect();
+        assert_eq!(matrix, expected, "{}", case.name);
+        assert!(tally.mistakes.is_sorted_by(|a, b| a[2] >= b[2]), "{}", case.name);
     }
 }
 

@@ -70,6 +70,8 @@ pub struct OptimOptions {
     pub momentum: f64,
     /// Decoupled weight decay, a share of the learning rate.
     pub weight_decay: f64,
+    /// L2 penalty: this much of a weight is added to its gradient.
+    pub l2: f64,
     /// Largest norm of the gradient over all parameters of a step; 0 = no limit.
     pub clip: f64,
 }
@@ -83,6 +85,7 @@ impl Default for OptimOptions {
             eps: 1e-8,
             momentum: 0.0,
             weight_decay: 0.0,
+            l2: 0.0,
             clip: 0.0,
         }
     }
@@ -96,7 +99,9 @@ impl OptimOptions {
                 return Err(Error::usage(name, format!("{value}, expected 0 <= {name} < 1"), "0.9 is usual"));
             }
         }
-        for (name, value) in [("eps", self.eps), ("weight_decay", self.weight_decay), ("clip", self.clip)] {
+        for (name, value) in
+            [("eps", self.eps), ("weight_decay", self.weight_decay), ("l2", self.l2), ("clip", self.clip)]
+        {
             if !(value >= 0.0 && value.is_finite()) {
                 let found = format!("{value}, expected a finite number, 0 or larger");
                 return Err(Error::usage(name, found, "0 turns it off"));
@@ -143,8 +148,8 @@ impl Optimiser {
         Self { options, state: OptimState { clock: 0, first: zeros(), second } }
     }
 
-    /// One step at learning rate `lr`; `decays[i]` tells whether weight decay applies to parameter `i`. The
-    /// gradients are left clipped.
+    /// One step at learning rate `lr`; `decays[i]` tells whether weight decay and L2 apply to parameter `i`. The
+    /// gradients are left clipped, with the penalty added.
     pub fn step(&mut self, lr: f64, params: &mut [&mut [Real]], grads: &mut [&mut [Real]], decays: &[bool]) {
         let n = self.state.first.len();
         let found = (params.len(), grads.len(), decays.len());
@@ -156,6 +161,10 @@ impl Optimiser {
         for i in 0..n {
             assert_eq!(params[i].len(), grads[i].len(), "parameter {i} and its gradient have one length");
             let decay = if decays[i] { self.options.weight_decay } else { 0.0 };
+            if decays[i] && self.options.l2 > 0.0 {
+                let l2 = self.options.l2 as Real;
+                grads[i].iter_mut().zip(&*params[i]).for_each(|(g, p)| *g += l2 * p);
+            }
             self.update(i, lr, 1.0 - lr * decay, params[i], grads[i]);
         }
     }

@@ -3,6 +3,7 @@
 //! A [`Schedule`] is a pure function of the base rate and of how far the run is: no state to save, nothing to call
 //! in the right order. It does not warm up and does not react to the loss.
 
+use crate::config::{OptimConfig, ScheduleKind};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
@@ -63,6 +64,20 @@ pub enum Schedule {
 }
 
 impl Schedule {
+    /// The schedule that a configuration asks for.
+    pub fn of(config: &OptimConfig) -> Self {
+        match config.schedule {
+            ScheduleKind::Constant => Self::Constant,
+            ScheduleKind::Milestones => {
+                Self::Milestones { at: config.milestones.clone(), values: config.rates.clone() }
+            }
+            ScheduleKind::Exponential => {
+                Self::Exponential { factor: config.decay, every: config.decay_every, from_zero: false }
+            }
+            ScheduleKind::Cosine => Self::Cosine { floor: config.lr_floor },
+        }
+    }
+
     /// The learning rate at `progress`, for a [valid](Self::validate) schedule.
     pub fn rate(&self, base: f64, progress: Progress) -> f64 {
         match self {

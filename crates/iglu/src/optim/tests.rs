@@ -32,6 +32,7 @@ fn options(text: &str) -> OptimOptions {
             "eps" => options.eps = number(),
             "momentum" => options.momentum = number(),
             "weight_decay" => options.weight_decay = number(),
+            "l2" => options.l2 = number(),
             "clip" => options.clip = number(),
             _ => panic!("unknown option {key}"),
         }

@@ -49,6 +49,8 @@ pub(super) struct Workspace<'a> {
     direct: Vec<Option<&'a [Real]>>,
     sparse: Vec<Option<SparseBlock>>,
     written: Vec<bool>,
+    /// Weights that have met a gradient in this block.
+    met: Vec<bool>,
     pub(super) ids: Vec<u32>,
 }
 
@@ -77,6 +79,7 @@ impl<'a> Workspace<'a> {
             direct: vec![None; slots],
             sparse: (0..slots).map(|_| None).collect(),
             written: vec![false; program.raw.widths.len()],
+            met: vec![false; program.raw.params.len()],
             ids: Vec::new(),
         }
     }
@@ -100,6 +103,7 @@ impl<'a> Workspace<'a> {
             buffer.resize(rows * width, 0.0);
         }
         self.written.fill(false);
+        self.met.fill(false);
         self.written[program.output.0] = true;
     }
 
@@ -112,6 +116,12 @@ impl<'a> Workspace<'a> {
         for (&r, out) in ids.iter().zip(out.chunks_exact_mut(from.cols().max(1))) {
             out.copy_from_slice(from.row(r as usize));
         }
+    }
+
+    /// Rows `span` of a matrix that has a row per row of the pass.
+    pub(super) fn bind_positions(&mut self, input: usize, from: &Mat, span: std::ops::Range<usize>) {
+        let cols = from.cols();
+        self.values[input].copy_from_slice(&from.data()[span.start * cols..span.end * cols]);
     }
 
     pub(super) fn bind_sparse(&mut self, input: usize, from: &crate::SparseMat) {
@@ -239,12 +249,28 @@ impl Context<'_> {
                 }
                 rowwise::l2_normalise(&mut out, &mut ws.row_stats[*stats]);
             }
-            Op::Add { a, b, .. } => {
+            Op::Add { a, b, factors, .. } => {
                 if !in_place(*a) {
-                    copy_rows(ws.value(p, *a), &mut out);
+                    rowwise::set_scaled_rows(factors[0], ws.value(p, *a), &mut out);
                 }
-                rowwise::add_rows(ws.value(p, *b), &mut out);
+                rowwise::add_scaled_rows(factors[1], ws.value(p, *b), &mut out);
             }
+            Op::ScaleRows { src, by, .. } => {
+                if !in_place(*src) {
+                    copy_rows(ws.value(p, *src), &mut out);
+                }
+                rowwise::scale_rows(ws.value(p, *by), &mut out);
+            }
+            Op::Largest { parts, .. } => {
+                copy_rows(ws.value(p, parts[0]), &mut out);
+                for part in &parts[1..] {
+                    rowwise::take_larger(ws.value(p, *part), &mut out);
+                }
+            }
+            Op::PieceDot { src, a, .. } => {
+                rowwise::piece_dot(ws.value(p, *src), self.param(*a), &mut out);
+            }
+            Op::PieceMean { src, .. } => rowwise::piece_mean(ws.value(p, *src), &mut out),
             Op::AddScaled { a, b, eps, .. } => {
                 copy_rows(ws.value(p, *a), &mut out);
                 rowwise::add_scaled_rows(1.0 + self.param(*eps)[0], ws.value(p, *b), &mut out);
@@ -421,26 +447,86 @@ impl Context<'_> {
                     grads.sums[eps.0].data_mut()[0] += rowwise::inner(ws.value(p, *b), shared(&d)) as Real;
                 }
             }
-            Op::Add { .. } | Op::Concat { .. } => {}
+            Op::ScaleRows { by, .. } => rowwise::scale_rows(ws.value(p, *by), &mut d),
+            Op::PieceDot { src, a, .. } => {
+                if let Some(grads) = grads {
+                    let sum = grads.sums[a.0].data_mut();
+                    rowwise::add_piece_dot_sums(ws.value(p, *src), shared(&d), sum);
+                }
+            }
+            Op::Add { .. } | Op::Concat { .. } | Op::Largest { .. } | Op::PieceMean { .. } => {}
         }
         ws.grads[place.slot] = buffer;
-        self.hand_down(ws, op, live);
+        match op {
+            Op::Largest { parts, .. } => self.hand_to_largest(ws, parts, dst, live),
+            Op::PieceDot { src, a, .. } if live[src.0] => {
+                let a = self.param(*a);
+                self.add_to_grad(ws, dst, *src, |d, out| rowwise::add_piece_dot_back(d, a, out));
+            }
+            Op::PieceMean { src, .. } if live[src.0] => {
+                self.add_to_grad(ws, dst, *src, rowwise::add_piece_mean_back);
+            }
+            Op::Linear { .. } | Op::PieceDot { .. } | Op::PieceMean { .. } => {}
+            _ => self.hand_down(ws, op, live),
+        }
+    }
+
+    /// Adds what `add` makes of the gradient of `from` to the gradient of `to`.
+    fn add_to_grad(
+        &self,
+        ws: &mut Workspace<'_>,
+        from: Value,
+        to: Value,
+        add: impl FnOnce(Rows<'_>, &mut RowsMut<'_>),
+    ) {
+        let p = self.program;
+        let place = p.grad_place(to);
+        let first = !std::mem::replace(&mut ws.written[to.0], true);
+        let mut buffer = std::mem::take(&mut ws.grads[place.slot]);
+        let (rows, stride) = (ws.ids.len(), p.grads.slots[place.slot]);
+        let mut out = view(&mut buffer, rows, place.col, p.raw.widths[to.0], stride);
+        if first {
+            (0..rows).for_each(|i| out.row(i).fill(0.0));
+        }
+        add(ws.grad(p, from), &mut out);
+        ws.grads[place.slot] = buffer;
+    }
+
+    /// Every entry's gradient goes to the first of the parts that has the largest value.
+    fn hand_to_largest(&self, ws: &mut Workspace<'_>, parts: &[Value], dst: Value, live: &[bool]) {
+        let p = self.program;
+        for (i, part) in parts.iter().enumerate().filter(|(_, part)| live[part.0]) {
+            let rows = ws.ids.len();
+            let mut chosen: Vec<bool> = Vec::with_capacity(rows * p.raw.widths[dst.0]);
+            for r in 0..rows {
+                let (top, mine) = (ws.value(p, dst).row(r), ws.value(p, *part).row(r));
+                let earlier: Vec<&[Real]> = parts[..i].iter().map(|q| ws.value(p, *q).row(r)).collect();
+                let wins = |j: usize| mine[j] == top[j] && earlier.iter().all(|q| q[j] != top[j]);
+                chosen.extend((0..top.len()).map(wins));
+            }
+            self.add_to_grad(ws, dst, *part, |d, out| {
+                for r in 0..d.rows {
+                    let wins = &chosen[r * d.cols..(r + 1) * d.cols];
+                    let entries = out.row(r).iter_mut().zip(d.row(r)).zip(wins);
+                    entries.filter(|(_, wins)| **wins).for_each(|((o, d), _)| *o += d);
+                }
+            });
+        }
     }
 
     /// Passes the (already transformed) gradient of a result to the sources that do not share its place.
     fn hand_down(&self, ws: &mut Workspace<'_>, op: &Op, live: &[bool]) {
-        if matches!(op, Op::Linear { .. }) {
-            return;
-        }
         let from = self.program.grad_place(op.dst());
         let mut col = from.col;
         for (i, v) in op.sources().iter().enumerate() {
             let factor = match op {
                 Op::AddScaled { eps, .. } if i == 1 => 1.0 + self.param(*eps)[0],
+                Op::Add { factors, .. } => factors[i],
                 _ => 1.0,
             };
             let width = self.program.raw.widths[v.0];
-            if live[v.0] {
+            let constant = matches!(op, Op::ScaleRows { .. }) && i == 1;
+            if live[v.0] && !constant {
                 self.pass_gradient(ws, (from.slot, col), *v, factor);
             }
             if matches!(op, Op::Concat { .. }) {
@@ -485,9 +571,11 @@ impl Context<'_> {
                 // The gradient of repeated weights is the same: it is kept once and copied at the end.
                 let data = &mut grads.sums[w.0].data_mut()[places[0] * cols..(places[0] + width) * cols];
                 let rows = RowsMut { data, rows: width, cols, stride: cols };
+                // Weights used by several maps are set by the first that comes here.
+                let into = if ws.met[w.0] { Into::Add } else { grads.into };
                 match &ws.sparse[p.place(v).slot] {
-                    Some(block) => sparse::tn(block, d, rows, grads.into),
-                    None => gemm::tn(ws.value(p, v), d, rows, grads.into),
+                    Some(block) => sparse::tn(block, d, rows, into),
+                    None => gemm::tn(ws.value(p, v), d, rows, into),
                 }
             }
             if live[v.0] {
@@ -500,6 +588,7 @@ impl Context<'_> {
                 ws.grads[to.slot] = buffer;
             }
         }
+        ws.met[w.0] = true;
     }
 }
 

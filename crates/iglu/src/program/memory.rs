@@ -43,7 +43,8 @@ fn must_stay(raw: &Builder, v: Value) -> bool {
 /// Whether `op` may write its result over its first source.
 fn works_in_place(op: &Op) -> bool {
     match op {
-        Op::Bias { .. } | Op::L2Normalise { .. } | Op::Dropout { .. } | Op::Add { .. } => true,
+        Op::Bias { .. } | Op::L2Normalise { .. } | Op::Dropout { .. } | Op::ScaleRows { .. } => true,
+        Op::Add { factors, .. } => factors[0] == 1.0,
         Op::Activate { kind, .. } => *kind != Activation::Gelu,
         _ => false,
     }
@@ -116,8 +117,9 @@ pub(crate) fn place_grads(raw: &Builder, output: Value) -> Layout {
         let v = op.sources()[i];
         let single = count[v.0] == 1 && !is_input(raw, v);
         match op {
-            Op::Linear { .. } => false,
+            Op::Linear { .. } | Op::Largest { .. } | Op::PieceDot { .. } | Op::PieceMean { .. } => false,
             Op::Concat { .. } => single,
+            Op::Add { factors, .. } => i == 0 && single && factors[0] == 1.0,
             _ => i == 0 && single,
         }
     })

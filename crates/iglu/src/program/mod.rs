@@ -5,14 +5,18 @@
 //! and vector-Jacobian products of every layer, and of any chain of layers, follow from the operations
 //! ([`exec`]), which run on blocks of rows that fit a core's cache ([`run`]). Programs know no graph and no labels.
 
+mod attend;
 mod exec;
 mod memory;
 mod run;
 
+pub use attend::{AttentionOptions, Heard};
 pub use exec::{Dropping, NormState};
 pub use run::{Call, Input, Job, Lanes, Norms, Objective, RowSet};
 
+use crate::Real;
 use crate::kernels::rowwise::Activation;
+use attend::Attention;
 use memory::Place;
 
 /// Number of a value inside a program.
@@ -26,15 +30,31 @@ pub struct Param(pub(crate) usize);
 /// What an input of a program holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Source {
-    /// Row of `Z^layer`, the `hop`-th aggregate that layer takes.
+    /// Row of `Z^layer`, the `part`-th aggregate that layer takes.
     Aggregate {
         /// The layer it belongs to (1-based).
         layer: usize,
-        /// 0 for `A X`, 1 for `A^2 X`, ...
-        hop: usize,
+        /// Hops, relations or moments are numbered from 0.
+        part: usize,
     },
     /// Row of `X^k` (`X^0`: the features).
     Embedding(usize),
+    /// What attention makes of the neighbours' rows of `X^{layer - 1}`; never cached.
+    Attended {
+        /// The layer it belongs to (1-based).
+        layer: usize,
+    },
+    /// A number per node that grows with the logarithm of its degree.
+    Degree(DegreeScale),
+}
+
+/// How a node's degree scales its row (PNA): `s = ln(degree + 1) / delta`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DegreeScale {
+    /// `s`.
+    Amplify,
+    /// `1 / s`, 0 for isolated nodes.
+    Attenuate,
 }
 
 /// How a parameter starts.
@@ -46,6 +66,8 @@ pub enum Init {
     Zeros,
     /// All 1.
     Ones,
+    /// A row of this many vectors, each uniform as a matrix of one column.
+    Pieces(usize),
 }
 
 /// Name, shape and start of a parameter.
@@ -80,12 +102,20 @@ pub(crate) enum Op {
     L2Normalise { src: Value, stats: usize, dst: Value },
     /// `dst = src * mask`; `place` numbers the dropouts of the program.
     Dropout { src: Value, rate: f64, place: usize, dst: Value },
-    /// `dst = a + b`.
-    Add { a: Value, b: Value, dst: Value },
+    /// `dst = factors[0] a + factors[1] b`.
+    Add { a: Value, b: Value, factors: [Real; 2], dst: Value },
     /// `dst = a + (1 + eps) b` with a learned scalar.
     AddScaled { a: Value, b: Value, eps: Param, dst: Value },
     /// `dst = [part_0 | part_1 | ..]`.
     Concat { parts: Vec<Value>, dst: Value },
+    /// The largest of the parts, entry by entry; the first of equals.
+    Largest { parts: Vec<Value>, dst: Value },
+    /// `dst = by src`, a number per row that is nobody's gradient.
+    ScaleRows { src: Value, by: Value, dst: Value },
+    /// Column h of `dst` is the inner product of the h-th piece of the row with the h-th piece of `a`.
+    PieceDot { src: Value, a: Param, dst: Value },
+    /// The mean of the row's pieces.
+    PieceMean { src: Value, dst: Value },
 }
 
 impl Op {
@@ -100,26 +130,38 @@ impl Op {
             | Self::Dropout { dst, .. }
             | Self::Add { dst, .. }
             | Self::AddScaled { dst, .. }
-            | Self::Concat { dst, .. } => *dst,
+            | Self::Concat { dst, .. }
+            | Self::Largest { dst, .. }
+            | Self::ScaleRows { dst, .. }
+            | Self::PieceDot { dst, .. }
+            | Self::PieceMean { dst, .. } => *dst,
         }
     }
 
     pub(crate) fn sources(&self) -> Vec<Value> {
         match self {
-            Self::Linear { src, .. } | Self::Concat { parts: src, .. } => src.clone(),
+            Self::Linear { src, .. } | Self::Concat { parts: src, .. } | Self::Largest { parts: src, .. } => {
+                src.clone()
+            }
             Self::Add { a, b, .. } | Self::AddScaled { a, b, .. } => vec![*a, *b],
+            Self::ScaleRows { src, by, .. } => vec![*src, *by],
             Self::Bias { src, .. }
             | Self::Activate { src, .. }
             | Self::LayerNorm { src, .. }
             | Self::BatchNorm { src, .. }
             | Self::L2Normalise { src, .. }
-            | Self::Dropout { src, .. } => vec![*src],
+            | Self::Dropout { src, .. }
+            | Self::PieceDot { src, .. }
+            | Self::PieceMean { src, .. } => vec![*src],
         }
     }
 
     pub(crate) fn params(&self) -> Vec<Param> {
         match self {
-            Self::Linear { w: p, .. } | Self::Bias { b: p, .. } | Self::AddScaled { eps: p, .. } => vec![*p],
+            Self::Linear { w: p, .. }
+            | Self::Bias { b: p, .. }
+            | Self::AddScaled { eps: p, .. }
+            | Self::PieceDot { a: p, .. } => vec![*p],
             Self::LayerNorm { scale, offset, .. } | Self::BatchNorm { scale, offset, .. } => {
                 vec![*scale, *offset]
             }
@@ -140,12 +182,16 @@ impl Op {
                 src.iter_mut().for_each(|v| *v = value(*v));
                 (*w, *dst) = (param(*w), value(*dst));
             }
-            Self::Concat { parts, dst } => {
+            Self::Concat { parts, dst } | Self::Largest { parts, dst } => {
                 parts.iter_mut().for_each(|v| *v = value(*v));
                 *dst = value(*dst);
             }
+            Self::ScaleRows { src, by, dst } => (*src, *by, *dst) = (value(*src), value(*by), value(*dst)),
+            Self::PieceDot { src, a, dst } => (*src, *a, *dst) = (value(*src), param(*a), value(*dst)),
             Self::Bias { src, b, dst } => (*src, *b, *dst) = (value(*src), param(*b), value(*dst)),
-            Self::Activate { src, dst, .. } => (*src, *dst) = (value(*src), value(*dst)),
+            Self::Activate { src, dst, .. } | Self::PieceMean { src, dst } => {
+                (*src, *dst) = (value(*src), value(*dst));
+            }
             Self::LayerNorm { src, scale, offset, stats, dst, .. } => {
                 (*src, *scale, *offset, *dst) = (value(*src), param(*scale), param(*offset), value(*dst));
                 *stats += base.stats;
@@ -162,7 +208,7 @@ impl Op {
                 (*src, *dst) = (value(*src), value(*dst));
                 *place += base.dropouts;
             }
-            Self::Add { a, b, dst } => (*a, *b, *dst) = (value(*a), value(*b), value(*dst)),
+            Self::Add { a, b, dst, .. } => (*a, *b, *dst) = (value(*a), value(*b), value(*dst)),
             Self::AddScaled { a, b, eps, dst } => {
                 (*a, *b, *eps, *dst) = (value(*a), value(*b), param(*eps), value(*dst));
             }
@@ -185,7 +231,7 @@ pub(crate) struct Counts {
 /// use iglu::program::{Builder, Source};
 /// use iglu::Activation;
 /// let mut b = Builder::default();
-/// let z = b.input(Source::Aggregate { layer: 1, hop: 0 }, 8);
+/// let z = b.input(Source::Aggregate { layer: 1, part: 0 }, 8);
 /// let h = b.linear("w", &[z], 4);
 /// let h = b.activate(h, Activation::Relu);
 /// let program = b.finish(h);
@@ -198,6 +244,7 @@ pub struct Builder {
     ops: Vec<Op>,
     params: Vec<ParamSpec>,
     counts: Counts,
+    attention: Option<Box<Attention>>,
 }
 
 impl Builder {
@@ -207,7 +254,7 @@ impl Builder {
     }
 
     fn param(&mut self, name: &str, (rows, cols): (usize, usize), init: Init) -> Param {
-        let decay = init == Init::Glorot;
+        let decay = matches!(init, Init::Glorot | Init::Pieces(_));
         self.params.push(ParamSpec { name: name.to_string(), rows, cols, init, decay });
         Param(self.params.len() - 1)
     }
@@ -233,6 +280,19 @@ impl Builder {
         let w = self.param(name, (rows, width), Init::Glorot);
         let dst = self.value(width);
         self.ops.push(Op::Linear { src: src.to_vec(), w, dst });
+        dst
+    }
+
+    /// `src W` with the weights of the linear map whose result is `like`.
+    pub fn linear_again(&mut self, like: Value, src: Value) -> Value {
+        let weights = self.ops.iter().find_map(|op| match op {
+            Op::Linear { w, dst, .. } if *dst == like => Some(*w),
+            _ => None,
+        });
+        let w = weights.expect("the result of a linear map");
+        assert_eq!(self.params[w.0].rows, self.width(src), "rows of the shared weights");
+        let dst = self.value(self.width(like));
+        self.ops.push(Op::Linear { src: vec![src], w, dst });
         dst
     }
 
@@ -298,9 +358,51 @@ impl Builder {
 
     /// `a + b`.
     pub fn add(&mut self, a: Value, b: Value) -> Value {
+        self.mix((1.0, a), (1.0, b))
+    }
+
+    /// `f a + g b` for constants `(f, a)` and `(g, b)`.
+    pub fn mix(&mut self, (f, a): (f64, Value), (g, b): (f64, Value)) -> Value {
         assert_eq!(self.width(a), self.width(b), "summands of different widths");
         let dst = self.value(self.width(a));
-        self.ops.push(Op::Add { a, b, dst });
+        self.ops.push(Op::Add { a, b, factors: [f as Real, g as Real], dst });
+        dst
+    }
+
+    /// The largest of values of one width, entry by entry.
+    pub fn largest(&mut self, parts: &[Value]) -> Value {
+        let width = self.width(parts[0]);
+        assert!(parts.iter().all(|p| self.width(*p) == width), "parts of different widths");
+        let dst = self.value(width);
+        self.ops.push(Op::Largest { parts: parts.to_vec(), dst });
+        dst
+    }
+
+    /// Every row times its number in `by`, a constant of one column.
+    pub fn scale_rows(&mut self, src: Value, by: Value) -> Value {
+        assert_eq!(self.width(by), 1, "one number per row");
+        let dst = self.value(self.width(src));
+        self.ops.push(Op::ScaleRows { src, by, dst });
+        dst
+    }
+
+    /// Inner products of `pieces` equal pieces of the row with learned vectors.
+    pub fn piece_dot(&mut self, name: &str, src: Value, pieces: usize) -> Value {
+        assert_eq!(self.width(src) % pieces, 0, "equal pieces");
+        let a = self.param(name, (1, self.width(src)), Init::Pieces(pieces));
+        let dst = self.value(pieces);
+        self.ops.push(Op::PieceDot { src, a, dst });
+        dst
+    }
+
+    /// The mean of `pieces` equal pieces of the row.
+    pub fn piece_mean(&mut self, src: Value, pieces: usize) -> Value {
+        if pieces == 1 {
+            return src;
+        }
+        assert_eq!(self.width(src) % pieces, 0, "equal pieces");
+        let dst = self.value(self.width(src) / pieces);
+        self.ops.push(Op::PieceMean { src, dst });
         dst
     }
 
@@ -320,6 +422,27 @@ impl Builder {
         dst
     }
 
+    /// What attention makes of the neighbours' rows: `said` is a value of the program `rows`, which reads
+    /// `X^{layer - 1}` only. One attention per program.
+    pub fn attend(
+        &mut self,
+        layer: usize,
+        mut rows: Builder,
+        said: Value,
+        options: AttentionOptions,
+    ) -> Value {
+        assert!(self.attention.is_none() && self.params.is_empty(), "attention comes first, and once");
+        let (own, other) =
+            (rows.piece_dot("a_own", said, options.heads), rows.piece_dot("a_other", said, options.heads));
+        let width = rows.width(said);
+        let all = rows.concat(&[said, own, other]);
+        let rows = rows.finish(all);
+        assert_eq!(rows.inputs().collect::<Vec<_>>(), [Source::Embedding(layer - 1)], "rows of neighbours");
+        let input = self.inputs.len();
+        self.attention = Some(Box::new(Attention { rows, said, options, input }));
+        self.input(Source::Attended { layer }, width)
+    }
+
     fn dropped(&self, v: Value, at: f64) -> Option<Value> {
         self.ops.iter().find_map(|op| match op {
             Op::Dropout { src, rate, dst, .. } if *src == v && *rate == at => Some(*dst),
@@ -327,8 +450,28 @@ impl Builder {
         })
     }
 
-    /// Appends another program; `bind` says which of its inputs are values of this one.
+    /// Appends another program; `bind` says which of its inputs are values of this one. Where the neighbours' rows
+    /// of an attention are values of this one, a row hears itself alone: attention is what it says.
     pub fn append(&mut self, other: &Program, bind: impl Fn(Source) -> Option<Value>) -> Value {
+        let mut said = None;
+        if let Some(attention) = &other.raw.attention {
+            if attention.rows.inputs().all(|s| bind(s).is_some()) {
+                said = Some(self.append_values(&attention.rows, &bind)[attention.said.0]);
+            } else {
+                assert!(
+                    self.attention.is_none() && self.params.is_empty(),
+                    "attention comes first, and once"
+                );
+                assert!(self.inputs.is_empty(), "inputs keep their numbers");
+                self.attention = Some(attention.clone());
+            }
+        }
+        let bind_all = |s: Source| if matches!(s, Source::Attended { .. }) { said } else { bind(s) };
+        self.append_values(other, bind_all)[other.output.0]
+    }
+
+    /// Appends the operations of another program; where its values are now.
+    fn append_values(&mut self, other: &Program, bind: impl Fn(Source) -> Option<Value>) -> Vec<Value> {
         let mut map = Vec::with_capacity(other.raw.widths.len());
         for (v, width) in other.raw.widths.iter().enumerate() {
             let source = other.raw.inputs.iter().find(|(_, i)| i.0 == v).map(|(s, _)| *s);
@@ -353,7 +496,7 @@ impl Builder {
         self.counts.stats += other.raw.counts.stats;
         self.counts.states += other.raw.counts.states;
         self.counts.dropouts += other.raw.counts.dropouts;
-        map[other.output.0]
+        map
     }
 
     /// Ends the program with its output.
@@ -379,6 +522,8 @@ pub struct LinearUse {
 #[derive(Debug, Clone)]
 pub struct Program {
     raw: Builder,
+    /// Parameters of the neighbours' program, then of this one.
+    params: Vec<ParamSpec>,
     output: Value,
     values: memory::Layout,
     grads: memory::Layout,
@@ -388,7 +533,9 @@ impl Program {
     fn new(raw: Builder, output: Value) -> Self {
         let values = memory::place_values(&raw, output);
         let grads = memory::place_grads(&raw, output);
-        Self { raw, output, values, grads }
+        let inner = raw.attention.as_ref().map_or(&[][..], |a| a.rows.params());
+        let params = [inner, &raw.params].concat();
+        Self { raw, params, output, values, grads }
     }
 
     /// A program without anything, to fill a place.
@@ -413,6 +560,12 @@ impl Program {
         self.raw.widths[self.raw.inputs[i].1.0]
     }
 
+    /// Columns of what is given for input `i`: itself, or the neighbours' rows that it is made from.
+    pub fn given_width(&self, i: usize) -> usize {
+        let attention = self.raw.attention.as_ref().filter(|a| a.input == i);
+        attention.map_or(self.input_width(i), |a| a.rows.input_width(0))
+    }
+
     /// The value of input `i`.
     pub fn input_value(&self, i: usize) -> Value {
         self.raw.inputs[i].1
@@ -432,7 +585,7 @@ impl Program {
                     return Some(LinearUse {
                         result: *dst,
                         width: self.raw.widths[dst.0],
-                        param: w.0,
+                        param: self.inner_params() + w.0,
                         first_row,
                     });
                 }
@@ -443,7 +596,12 @@ impl Program {
 
     /// The parameters.
     pub fn params(&self) -> &[ParamSpec] {
-        &self.raw.params
+        &self.params
+    }
+
+    /// How many of them belong to the neighbours' program.
+    fn inner_params(&self) -> usize {
+        self.params.len() - self.raw.params.len()
     }
 
     /// Number of batch norms.
@@ -463,6 +621,9 @@ impl Program {
 
     /// Whether input `i` may be sparse: it only meets linear maps (and dropout).
     pub fn accepts_sparse(&self, i: usize) -> bool {
+        if let Some(attention) = self.raw.attention.as_ref().filter(|a| a.input == i) {
+            return attention.rows.accepts_sparse(0);
+        }
         let only_linear = |v: Value| {
             let mut users = self.raw.ops.iter().filter(|op| op.sources().contains(&v));
             users.all(|op| matches!(op, Op::Linear { .. }))

@@ -4,11 +4,13 @@
 //! at most [`LANES`] private copies, each fed by a fixed range of blocks, and added up in order. Results so do
 //! not depend on the number of threads.
 
+use super::attend::{Attended, Heard};
 use super::exec::{Context, Dropping, GradSums, NormState, Workspace};
 use super::{Op, Program, Value};
 use crate::kernels::gemm::Into;
 use crate::kernels::rowwise;
 use crate::kernels::{Rows, RowsMut};
+use crate::pattern::Pattern;
 use crate::{Features, Mat, Real, SparseMat};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -96,7 +98,7 @@ pub struct Call<'a> {
 
 /// Private gradient accumulators, kept from batch to batch.
 #[derive(Default)]
-pub struct Lanes(Vec<Vec<Mat>>);
+pub struct Lanes(Vec<Vec<Mat>>, Option<Box<Lanes>>);
 
 impl Lanes {
     fn prepare(&mut self, program: &Program, lanes: usize) -> &mut [Vec<Mat>] {
@@ -144,6 +146,8 @@ impl Lanes {
 pub struct Job<'a> {
     program: &'a Program,
     inputs: Vec<Input<'a>>,
+    /// The neighbours' program, and who listens to whom.
+    neighbours: Option<(Box<Job<'a>>, &'a Pattern)>,
     block: usize,
     pool: Mutex<Vec<Workspace<'a>>>,
 }
@@ -153,22 +157,36 @@ struct Sweep<'c> {
     context: Context<'c>,
     rows: RowSet<'c>,
     live: Vec<bool>,
+    attended: Option<&'c Mat>,
 }
 
 impl<'a> Job<'a> {
-    /// Binds inputs in the order of [`Program::inputs`].
-    pub fn new(program: &'a Program, inputs: Vec<Input<'a>>) -> Self {
+    /// Binds inputs in the order of [`Program::inputs`]; for attended rows those of the neighbours. Programs with
+    /// attention need a pattern.
+    pub fn new(program: &'a Program, inputs: Vec<Input<'a>>, pattern: Option<&'a Pattern>) -> Self {
         assert_eq!(inputs.len(), program.raw.inputs.len(), "one source of rows per input");
+        let attention = program.raw.attention.as_deref();
         for (i, input) in inputs.iter().enumerate() {
             let width = match input {
                 Input::Dense(m) => m.cols(),
                 Input::Sparse(m) => m.cols(),
             };
-            assert_eq!(width, program.input_width(i), "width of input {i}");
+            assert_eq!(width, program.given_width(i), "width of input {i}");
         }
+        let neighbours = attention.map(|a| {
+            let pattern = pattern.expect("attention needs to know who listens to whom");
+            (Box::new(Self::new(&a.rows, vec![inputs[a.input]], None)), pattern)
+        });
         let widest = program.raw.widths.iter().max().copied().unwrap_or(0);
         let block = if widest > 512 { 512 } else { 256 };
-        Self { program, inputs, block, pool: Mutex::new(Vec::new()) }
+        Self { program, inputs, neighbours, block, pool: Mutex::new(Vec::new()) }
+    }
+
+    /// The attended rows of a pass, for programs that have any.
+    fn attend(&self, call: &Call<'_>, rows: RowSet<'_>) -> Option<Attended<'a>> {
+        let (job, pattern) = self.neighbours.as_ref()?;
+        let attention = self.program.raw.attention.as_ref().expect("neighbours are there for attention");
+        Some(attention.forward(job, pattern, call, rows))
     }
 
     fn pool(&self) -> MutexGuard<'_, Vec<Workspace<'a>>> {
@@ -181,12 +199,18 @@ impl<'a> Job<'a> {
         rows: RowSet<'_>,
         span: Range<usize>,
         dropping: Dropping,
+        attended: Option<&Mat>,
         work: impl FnOnce(&mut Workspace<'a>) -> T,
     ) -> T {
         let mut ws = self.pool().pop().unwrap_or_else(|| Workspace::new(self.program));
         rows.fill(span.clone(), &mut ws.ids);
         ws.begin(self.program);
+        let made = self.program.raw.attention.as_ref().map(|a| a.input);
         for (i, input) in self.inputs.iter().enumerate() {
+            if made == Some(i) {
+                ws.bind_positions(i, attended.expect("attended rows were made for the pass"), span.clone());
+                continue;
+            }
             match (*input, rows) {
                 (Input::Sparse(m), _) => ws.bind_sparse(i, m),
                 (Input::Dense(m), RowSet::All(_)) if dropping == Dropping::Off => {
@@ -210,7 +234,9 @@ impl<'a> Job<'a> {
 
     /// Outputs of all rows, in their order.
     pub fn forward(&self, call: &Call<'_>, rows: RowSet<'_>, out: &mut Mat) {
-        let states = self.states(call, rows);
+        let attended = self.attend(call, rows);
+        let attended = attended.as_ref().map(|a| &a.z);
+        let states = self.states_of(call, rows, attended);
         let context = self.context(call, &states);
         let width = self.program.width();
         assert_eq!((out.rows(), out.cols()), (rows.len(), width), "place for the outputs");
@@ -218,7 +244,7 @@ impl<'a> Job<'a> {
             return;
         }
         out.data_mut().par_chunks_mut(self.block * width).enumerate().for_each(|(b, out)| {
-            self.with_block(rows, self.span(rows, b), call.dropping, |ws| {
+            self.with_block(rows, self.span(rows, b), call.dropping, attended, |ws| {
                 context.forward(ws, self.program.raw.ops.len());
                 let y = ws.value(self.program, self.program.output);
                 out.chunks_exact_mut(width).enumerate().for_each(|(i, out)| out.copy_from_slice(y.row(i)));
@@ -228,10 +254,12 @@ impl<'a> Job<'a> {
 
     /// Value of an objective, without gradients.
     pub fn value(&self, call: &Call<'_>, rows: RowSet<'_>, objective: &dyn Objective) -> f64 {
-        let states = self.states(call, rows);
+        let attended = self.attend(call, rows);
+        let attended = attended.as_ref().map(|a| &a.z);
+        let states = self.states_of(call, rows, attended);
         let context = self.context(call, &states);
         let one = |b: usize| {
-            self.with_block(rows, self.span(rows, b), call.dropping, |ws| {
+            self.with_block(rows, self.span(rows, b), call.dropping, attended, |ws| {
                 context.forward(ws, self.program.raw.ops.len());
                 self.objective(ws, b * self.block, objective)
             })
@@ -257,19 +285,66 @@ impl<'a> Job<'a> {
         call: &Call<'_>,
         rows: RowSet<'_>,
         objective: &dyn Objective,
-        mut lanes: Option<&mut Lanes>,
+        lanes: Option<&mut Lanes>,
         wanted: &mut [(Value, &mut Mat)],
     ) -> f64 {
-        let mut states = self.states(call, rows);
+        self.gradients_heard(call, rows, objective, lanes, wanted, None)
+    }
+
+    /// As [`Job::gradients`], with the gradient at the rows that attention has heard.
+    pub fn gradients_heard(
+        &self,
+        call: &Call<'_>,
+        rows: RowSet<'_>,
+        objective: &dyn Objective,
+        mut lanes: Option<&mut Lanes>,
+        wanted: &mut [(Value, &mut Mat)],
+        heard: Option<&mut Heard>,
+    ) -> f64 {
+        let Some(attended) = self.attend(call, rows) else {
+            return self.sweep(call, rows, objective, lanes, wanted, None);
+        };
+        let attention = self.program.raw.attention.as_ref().expect("somebody attended");
+        let (job, _) = self.neighbours.as_ref().expect("attention has neighbours");
+        let mut dz = Mat::zeros(rows.len(), attended.z.cols());
+        let mut all: Vec<(Value, &mut Mat)> = vec![(self.program.input_value(attention.input), &mut dz)];
+        all.extend(wanted.iter_mut().map(|(value, m)| (*value, &mut **m)));
+        let z = Some(&attended.z);
+        let value = self.sweep(call, rows, objective, lanes.as_deref_mut(), &mut all, z);
+        let mut inner = lanes.as_mut().map(|l| l.1.take().unwrap_or_default());
+        if inner.is_some() || heard.is_some() {
+            attention.backward(job, &attended, call, &dz, inner.as_deref_mut(), heard);
+        }
+        if let (Some(lanes), Some(mut inner)) = (lanes, inner) {
+            let own = lanes.gradient().iter_mut().zip(inner.gradient());
+            own.for_each(|(to, from)| to.data_mut().copy_from_slice(from.data()));
+            lanes.1 = Some(inner);
+        }
+        value
+    }
+
+    fn sweep(
+        &self,
+        call: &Call<'_>,
+        rows: RowSet<'_>,
+        objective: &dyn Objective,
+        mut lanes: Option<&mut Lanes>,
+        wanted: &mut [(Value, &mut Mat)],
+        attended: Option<&Mat>,
+    ) -> f64 {
+        let mut states = self.states_of(call, rows, attended);
         let live = self.live(lanes.is_some(), wanted);
         if matches!(call.norms, Norms::Batch) {
-            self.add_backward_sums(call, rows, objective, &mut states);
+            self.add_backward_sums(call, rows, objective, attended, &mut states);
         }
-        let sweep = Sweep { context: self.context(call, &states), rows, live };
+        let sweep = Sweep { context: self.context(call, &states), rows, live, attended };
         let blocks = self.blocks(rows);
         let count = if lanes.is_some() { blocks.min(LANES) } else { blocks };
         let accumulators = match &mut lanes {
-            Some(l) => l.prepare(self.program, count).iter_mut().map(|g| Some(g.as_mut_slice())).collect(),
+            Some(l) => {
+                let skip = self.program.inner_params();
+                l.prepare(self.program, count).iter_mut().map(|g| Some(&mut g[skip..])).collect()
+            }
             None => (0..count).map(|_| None).collect::<Vec<_>>(),
         };
         let mut places: Vec<_> =
@@ -292,7 +367,7 @@ impl<'a> Job<'a> {
         let total = tasks.into_par_iter().map(run).collect::<Vec<f64>>().iter().sum();
         if let Some(lanes) = lanes {
             lanes.reduce(count);
-            self.copy_repeated(lanes.gradient());
+            self.copy_repeated(&mut lanes.gradient()[self.program.inner_params()..]);
         }
         total
     }
@@ -329,7 +404,7 @@ impl<'a> Job<'a> {
         for b in blocks {
             let span = self.span(sweep.rows, b);
             let rows = span.len();
-            total += self.with_block(sweep.rows, span, sweep.context.dropping, |ws| {
+            total += self.with_block(sweep.rows, span, sweep.context.dropping, sweep.attended, |ws| {
                 sweep.context.forward(ws, self.program.raw.ops.len());
                 let value = self.objective(ws, b * self.block, objective);
                 let into = if b == first { Into::Set } else { Into::Add };
@@ -361,7 +436,8 @@ impl<'a> Job<'a> {
     }
 
     fn context<'c>(&'c self, call: &Call<'c>, states: &'c [NormState]) -> Context<'c> {
-        Context { program: self.program, params: call.params, norms: states, dropping: call.dropping }
+        let params = &call.params[self.program.inner_params()..];
+        Context { program: self.program, params, norms: states, dropping: call.dropping }
     }
 
     /// Values whose gradient leads to something wanted.
@@ -379,6 +455,11 @@ impl<'a> Job<'a> {
 
     /// Statistics of the batch norms for a call: the stored ones, or those of its rows.
     pub fn states(&self, call: &Call<'_>, rows: RowSet<'_>) -> Vec<NormState> {
+        let attended = self.attend(call, rows);
+        self.states_of(call, rows, attended.as_ref().map(|a| &a.z))
+    }
+
+    fn states_of(&self, call: &Call<'_>, rows: RowSet<'_>, attended: Option<&Mat>) -> Vec<NormState> {
         if let Norms::Stored(states) = call.norms {
             assert_eq!(states.len(), self.program.batch_norms(), "one state per batch norm");
             return states.to_vec();
@@ -389,7 +470,7 @@ impl<'a> Job<'a> {
             let context = self.context(call, &states);
             let width = self.program.raw.widths[src.0];
             let zero = vec![0.0; width];
-            let sums = self.sum_blocks(rows, width, call.dropping, |_, ws, sums| {
+            let sums = self.sum_blocks(rows, width, call.dropping, attended, |_, ws, sums| {
                 context.forward(ws, at);
                 rowwise::add_column_moments(ws.value(self.program, *src), &zero, sums);
             });
@@ -412,6 +493,7 @@ impl<'a> Job<'a> {
         call: &Call<'_>,
         rows: RowSet<'_>,
         objective: &dyn Objective,
+        attended: Option<&Mat>,
         states: &mut [NormState],
     ) {
         let all = vec![true; self.program.raw.widths.len()];
@@ -420,7 +502,7 @@ impl<'a> Job<'a> {
             let context = self.context(call, states);
             let norm = &states[*state];
             let stats = rowwise::ColumnStats { mean: &norm.mean, rstd: &norm.rstd };
-            let sums = self.sum_blocks(rows, norm.mean.len(), call.dropping, |first, ws, sums| {
+            let sums = self.sum_blocks(rows, norm.mean.len(), call.dropping, attended, |first, ws, sums| {
                 context.forward(ws, self.program.raw.ops.len());
                 self.objective(ws, first, objective);
                 context.backward(ws, at + 1, &all, None);
@@ -442,11 +524,13 @@ impl<'a> Job<'a> {
         rows: RowSet<'_>,
         width: usize,
         dropping: Dropping,
+        attended: Option<&Mat>,
         add: impl Fn(usize, &mut Workspace<'a>, &mut [[f64; 2]]) + Sync,
     ) -> Vec<[f64; 2]> {
         let one = |b: usize| {
             let mut sums = vec![[0.0; 2]; width];
-            self.with_block(rows, self.span(rows, b), dropping, |ws| add(b * self.block, ws, &mut sums));
+            let work = |ws: &mut Workspace<'a>| add(b * self.block, ws, &mut sums);
+            self.with_block(rows, self.span(rows, b), dropping, attended, work);
             sums
         };
         let parts: Vec<_> = (0..self.blocks(rows)).into_par_iter().map(one).collect();

@@ -1,42 +1,83 @@
-//! `train`, `val`, `test`, as node ids or masks, or one row of `train_masks`, `val_masks`, `test_masks`.
+//! `train`, `val`, `test`, as node ids or masks; `train_mask`, `val_mask`, `test_mask`; or several splits as the rows
+//! of `train_masks`, `val_masks`, `test_masks`.
 
 use super::{vector, wrong_length};
 use crate::formats::npy::{Array, Kind};
 use crate::formats::npz::Npz;
-use crate::{LoadOptions, Purpose};
+use crate::{Purpose, nearest};
 use iglu::{Error, Result, Split};
 use std::io::{Read, Seek};
 
-/// The split asked for, of `n` nodes. Masks are used where there is no `train`, or a later split is asked for.
-pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>, n: usize, options: &LoadOptions) -> Result<Split> {
-    let number = options.split;
-    if npz.has("train_masks") && (number > 0 || !npz.has("train")) {
-        return masks(npz, n, number);
-    }
-    if number > 0 && npz.has("train") {
-        return Err(out_of_range("train", number, 1));
-    }
-    let mut of = |key: &str| {
-        let absent = options.purpose == Purpose::Predict && !npz.has(key);
-        if absent { Ok(Vec::new()) } else { ids(npz, key, n) }
+/// Names of the parts: node ids or masks, masks, and masks of several splits.
+const IDS: [&str; 3] = ["train", "val", "test"];
+const MASK: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
+const MASKS: [&str; 3] = ["train_masks", "val_masks", "test_masks"];
+
+/// All splits of the file. Ids come first, also where there are masks beside them.
+pub(crate) fn stored<R: Read + Seek>(npz: &mut Npz<R>, n: usize, purpose: Purpose) -> Result<Vec<Split>> {
+    let mut splits = if npz.has(MASKS[0]) { masks(npz, n)? } else { Vec::new() };
+    let Some(keys) = [IDS, MASK].into_iter().find(|keys| keys.iter().any(|key| npz.has(key))) else {
+        return if splits.is_empty() { none(npz, purpose) } else { Ok(splits) };
     };
-    Ok(Split { train: of("train")?, val: of("val")?, test: of("test")? })
+    let first = single(npz, keys, n, purpose)?;
+    match splits.first_mut() {
+        Some(slot) => *slot = first,
+        None => splits.push(first),
+    }
+    Ok(splits)
 }
 
-/// Split `number` of `train_masks`, `val_masks` and `test_masks`.
-pub(in crate::formats) fn masks<R: Read + Seek>(npz: &mut Npz<R>, n: usize, number: usize) -> Result<Split> {
-    let mut of = |key: &str| mask_row(npz, key, n, number);
-    Ok(Split { train: of("train_masks")?, val: of("val_masks")?, test: of("test_masks")? })
+/// Split `number`, or the error for one that is not there.
+pub(crate) fn pick(splits: &[Split], number: usize, place: &str) -> Result<Split> {
+    splits.get(number).cloned().ok_or_else(|| out_of_range(place, number, splits.len()))
 }
 
 /// The error for a split that is not there.
-pub(in crate::formats) fn out_of_range(key: &str, number: usize, splits: usize) -> Error {
-    let found =
-        format!("split {number} was asked for, the file has {splits} (0..{})", splits.saturating_sub(1));
-    Error::data(key, found, "choose one of these splits")
+pub(crate) fn out_of_range(place: &str, number: usize, splits: usize) -> Error {
+    let last = splits.saturating_sub(1);
+    let found = match splits {
+        0 => format!("split {number} was asked for, none is stored"),
+        count => format!("split {number} was asked for, the file has {count} (0..{last})"),
+    };
+    Error::data(place, found, "choose a split that is stored, or draw one: --split random:0.6,0.2,0.2")
 }
 
-fn mask_row<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize, number: usize) -> Result<Vec<u32>> {
+/// No split, unless a name looks as if it was meant to be one.
+fn none<R: Read + Seek>(npz: &Npz<R>, purpose: Purpose) -> Result<Vec<Split>> {
+    let meant = |key: &&str| key.split('_').any(|word| nearest(word, ["train", "training"]).is_some());
+    match npz.keys().into_iter().find(meant) {
+        Some(key) if purpose == Purpose::Train => {
+            let fix = format!("is `{key}` meant? Save node ids or masks under `train`, `val` and `test`");
+            Err(npz.missing(IDS[0], &fix))
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn single<R: Read + Seek>(npz: &mut Npz<R>, keys: [&str; 3], n: usize, purpose: Purpose) -> Result<Split> {
+    let mut of = |key: &str| {
+        let absent = purpose == Purpose::Predict && !npz.has(key);
+        if absent { Ok(Vec::new()) } else { ids(npz, key, n) }
+    };
+    let [train, val, test] = keys;
+    Ok(Split { train: of(train)?, val: of(val)?, test: of(test)? })
+}
+
+/// One split for each row of the masks.
+pub(in crate::formats) fn masks<R: Read + Seek>(npz: &mut Npz<R>, n: usize) -> Result<Vec<Split>> {
+    let [train, val, test] = MASKS.map(|key| mask_rows(npz, key, n));
+    let (train, val, test) = (train?, val?, test?);
+    for (key, rows) in [(MASKS[1], &val), (MASKS[2], &test)] {
+        if rows.len() != train.len() {
+            let found = format!("{} rows, but `{}` has {}", rows.len(), MASKS[0], train.len());
+            return Err(Error::data(key, found, "one row per split in each of them"));
+        }
+    }
+    let parts = train.into_iter().zip(val).zip(test);
+    Ok(parts.map(|((train, val), test)| Split { train, val, test }).collect())
+}
+
+fn mask_rows<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize) -> Result<Vec<Vec<u32>>> {
     let array = npz.array(key, "save train_masks, val_masks and test_masks together")?;
     let shape = array.shape();
     if shape.len() != 2 || shape[1] != n {
@@ -44,17 +85,15 @@ fn mask_row<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize, number: usize
             if shape.first() == Some(&n) { "transpose it: one row per split" } else { "one row per split" };
         return Err(wrong_length(key, &array, n, "columns, one per node", fix));
     }
-    if number >= shape[0] {
-        return Err(out_of_range(key, number, shape[0]));
-    }
     let mask = truths(key, &array)?;
-    Ok(set_places(&mask[number * n..(number + 1) * n]))
+    Ok(mask.chunks_exact(n.max(1)).map(set_places).collect())
 }
 
 fn ids<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize) -> Result<Vec<u32>> {
     let remedy =
         "save node ids (integers) or a mask (bool [N]) under this name; an empty array if there are none";
-    node_ids(key, &npz.array(key, remedy)?, n)
+    let array = npz.array(key, remedy)?;
+    if MASK.contains(&key) { mask(key, &array, n) } else { node_ids(key, &array, n) }
 }
 
 /// Nodes of one part, given as ids or as a mask over `n` nodes.

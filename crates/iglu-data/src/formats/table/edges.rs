@@ -8,6 +8,9 @@ use crate::formats::lines::whole;
 use crate::formats::mirror::{self, Mirrored};
 use iglu::{EdgeOptions, Error, Graph, Relation, Result, SelfLoops};
 
+/// Types of edges whose names start so are neighbourhoods in latent space.
+const LATENT: &str = "latent";
+
 /// More kinds than this are none: every kind is a graph of its own.
 const MOST_KINDS: usize = 256;
 
@@ -260,7 +263,8 @@ impl Edges {
             let mine = || (0..self.pairs.len()).filter(|&e| codes[e] == kind);
             let pairs: Vec<[u32; 2]> = mine().map(|e| self.pairs[e]).collect();
             let weights: Option<Vec<f32>> = weights.map(|all| mine().map(|e| all[e]).collect());
-            Ok(Relation { name: name.to_string(), graph: graph(&pairs, weights.as_deref())?.graph })
+            let latent = name.starts_with(LATENT);
+            Ok(Relation { name: name.to_string(), graph: graph(&pairs, weights.as_deref())?.graph, latent })
         };
         let relations = names.iter().zip(0..).map(relation).collect::<Result<_>>()?;
         Ok((all.graph, relations))

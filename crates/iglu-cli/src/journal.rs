@@ -1,0 +1,144 @@
+//! Writes down what a run tells: `events.jsonl`, and event files for TensorBoard. A line is on its way to the disk
+//! before the next epoch starts.
+
+use crate::clock::Moment;
+use crate::folder::{Appended, RunFolder};
+use crate::{memory, settings};
+use iglu::Result;
+use iglu::config::Config;
+use iglu::metrics::Metric;
+use iglu::observe::{Control, Event, HistoryPoint, Observer, RefreshPoint, Report, Seconds};
+use iglu_report::record::{End, Epoch, Origin, Prepared, Record};
+use iglu_report::{names, tensorboard};
+
+/// Listens to a run and writes into its folder. After a failure it asks the run to stop.
+#[derive(Debug)]
+pub struct Journal<'a> {
+    folder: &'a RunFolder,
+    events: Appended,
+    board: Option<Appended>,
+    /// Seconds of reading the data, which the run does not know.
+    load: f64,
+    refreshes: Vec<RefreshPoint>,
+    written: Result<()>,
+}
+
+/// Whether to write for TensorBoard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Board {
+    /// Write.
+    On,
+    /// Do not.
+    Off,
+}
+
+impl<'a> Journal<'a> {
+    /// Begins with what is run.
+    pub fn begin(folder: &'a RunFolder, origin: Origin, board: Board, load: f64) -> Result<Self> {
+        let events = folder.append(names::EVENTS)?;
+        let board = (board == Board::On).then(|| open_board(folder)).transpose()?;
+        let mut journal = Self { folder, events, board, load, refreshes: Vec::new(), written: Ok(()) };
+        journal.write(&Record::Run(origin))?;
+        Ok(journal)
+    }
+
+    /// Ends with the result; the first failure on the way, if there was one.
+    pub fn end(mut self, report: &Report) -> Result<()> {
+        self.written.clone()?;
+        self.write(&Record::End(End {
+            epochs: report.epochs,
+            best_epoch: report.best_epoch,
+            val: report.val,
+            test: report.test,
+            seconds: report.seconds,
+        }))
+    }
+
+    fn write(&mut self, record: &Record) -> Result<()> {
+        let line = serde_json::to_string(record)
+            .map_err(|e| iglu::Error::output(names::EVENTS, e.to_string(), "report this"))?;
+        self.events.write(format!("{line}\n").as_bytes())
+    }
+
+    fn take(&mut self, event: &Event) -> Result<()> {
+        match event {
+            Event::Prepared { params, config, seconds } => self.prepared(*params, config, *seconds),
+            &Event::Started { loss, seconds } => self.write(&Record::Started { loss: finite(loss), seconds }),
+            Event::Refreshed(point) => {
+                self.refreshes.push(point.clone());
+                Ok(())
+            }
+            &Event::Epoch { epoch, epochs, loss, scores, best, rate, seconds } => {
+                let refreshes = std::mem::take(&mut self.refreshes);
+                let of = |score: fn(HistoryPoint) -> Option<f64>| scores.and_then(score);
+                self.epoch(Epoch {
+                    epoch,
+                    epochs,
+                    loss: finite(loss),
+                    val: of(|p| p.val),
+                    test: of(|p| p.test),
+                    best,
+                    learning_rate: rate,
+                    seconds: Seconds { load: self.load, total: seconds.total + self.load, ..seconds },
+                    refreshes,
+                    peak_rss_bytes: memory::peak_bytes(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn prepared(&mut self, params: usize, config: &Config, seconds: f64) -> Result<()> {
+        self.folder.add(names::CONFIG, &settings::to_toml(config)?)?;
+        let metric = config.select.metric.or(Metric::Accuracy).name().to_string();
+        self.write(&Record::Prepared(Prepared { params, metric, seconds }))
+    }
+
+    fn epoch(&mut self, epoch: Epoch) -> Result<()> {
+        if let Some(board) = &mut self.board {
+            let now = Moment::now().seconds();
+            board.write(&tensorboard::scalars(now, epoch.epoch as u64, &scalars(&epoch)))?;
+        }
+        self.write(&Record::Epoch(epoch))
+    }
+}
+
+impl Observer for Journal<'_> {
+    fn event(&mut self, event: &Event) -> Control {
+        if self.written.is_ok() {
+            self.written = self.take(event);
+        }
+        if self.written.is_ok() { Control::Continue } else { Control::Stop }
+    }
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+fn open_board(folder: &RunFolder) -> Result<Appended> {
+    let now = Moment::now().seconds();
+    let name = format!("{}.{:.0}.iglu.{}", tensorboard::NAME, now, std::process::id());
+    let mut board = folder.append(&name)?;
+    board.write(&tensorboard::head(now))?;
+    Ok(board)
+}
+
+/// What TensorBoard shows of an epoch; of several refreshes the last one.
+fn scalars(epoch: &Epoch) -> Vec<(String, f64)> {
+    let mut out = vec![("learning_rate".to_string(), epoch.learning_rate)];
+    let mut add = |tag: String, value: Option<f64>| out.extend(value.map(|v| (tag, v)));
+    add("loss".into(), epoch.loss);
+    add("val".into(), epoch.val);
+    add("test".into(), epoch.test);
+    if let Some(refresh) = epoch.refreshes.last() {
+        add("lambda".into(), Some(refresh.lambda));
+        add("rho".into(), refresh.rho);
+        for layer in &refresh.layers {
+            add(format!("bias/layer{}", layer.k), layer.bias);
+            add(format!("cosine/layer{}", layer.k), layer.cosine);
+            add(format!("staleness/layer{}", layer.k), Some(layer.age as f64));
+        }
+    }
+    out
+}

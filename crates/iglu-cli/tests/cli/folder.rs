@@ -1,0 +1,121 @@
+//! The folder of a run: what is in it, who may write into it, and when it is refused.
+
+use crate::harness::Scratch;
+use crate::train::SMALL;
+use serde_json::Value;
+
+const FILES: &[&str] =
+    &[".lock", "best.safetensors", "config.toml", "events.jsonl", "report.html", "summary.json"];
+
+/// The lines of a run's events.
+pub fn events(scratch: &Scratch, run: &str) -> Vec<Value> {
+    let text = String::from_utf8(scratch.read(&format!("{run}/events.jsonl"))).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_run_leaves_its_files_and_a_second_one_is_refused_without_force() {
+    let scratch = Scratch::new("files");
+    scratch.iglu(&format!("train --quiet --out mine {SMALL}")).check(0, &[]);
+    assert_eq!(scratch.names_in("mine"), FILES);
+    let model = scratch.read("mine/best.safetensors");
+    scratch.file("mine/notes.txt", b"mine");
+    let again = format!("train --quiet --out mine --seed 1 {SMALL}");
+    scratch.iglu(&again).check(64, &["--out: `mine` holds a run already", "--force"]);
+    assert_eq!(scratch.read("mine/best.safetensors"), model);
+    scratch.iglu(&format!("{again} --force --tensorboard")).check(0, &[]);
+    let summary: Value = serde_json::from_slice(&scratch.read("mine/summary.json")).unwrap();
+    assert_eq!(summary["seed"], 1);
+    let names = scratch.names_in("mine");
+    assert!(names.iter().any(|n| n.starts_with("events.out.tfevents.")), "{names:?}");
+    scratch.iglu(&format!("{again} --force")).check(0, &[]);
+    let mut expect: Vec<&str> = FILES.to_vec();
+    expect.insert(4, "notes.txt");
+    assert_eq!(scratch.names_in("mine"), expect, "files of the old run were left, or others removed");
+}
+
+#[test]
+fn every_epoch_has_a_line_with_scores_times_and_staleness() {
+    let scratch = Scratch::new("events");
+    let result = scratch.json("train --json --quiet --out run --epochs 4 --hidden 16 --layers 3");
+    let events = events(&scratch, "run");
+    let kinds: Vec<&str> = events.iter().map(|e| e["event"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["run", "prepared", "started", "epoch", "epoch", "epoch", "epoch", "end"]);
+    assert_eq!(events[0]["command"], "iglu train --json --quiet --out run --epochs 4 --hidden 16 --layers 3");
+    assert_eq!(events[0]["config"]["network"]["operator"], "auto");
+    for (line, point) in events[3..7].iter().zip(result["history"].as_array().unwrap()) {
+        for key in ["epoch", "loss", "val", "test"] {
+            assert_eq!(line[key], point[key], "{key}");
+        }
+        for key in ["load", "prepare", "start", "refresh", "passes", "eval", "total"] {
+            assert!(line["seconds"][key].is_f64(), "no seconds.{key}");
+        }
+        assert!(line["learning_rate"].as_f64().unwrap() > 0.0);
+        assert!(line["refreshes"][0]["lambda"].is_f64());
+        assert!(cfg!(not(target_os = "linux")) || line["peak_rss_bytes"].as_u64().unwrap() > 1 << 20);
+    }
+    // Layers 1 and 2 are lazy; nothing is stale at the first refresh.
+    let layers = events[4]["refreshes"][0]["layers"].as_array().unwrap();
+    let numbers: Vec<u64> = layers.iter().map(|l| l["k"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [1, 2]);
+    assert!(layers.iter().all(|l| l["bias"].is_f64() && l["age"].as_u64().unwrap() > 0), "{layers:?}");
+    assert_eq!((&events[7]["val"], &events[7]["best_epoch"]), (&result["val"], &result["best_epoch"]));
+}
+
+/// Phases are parts of the whole that do not overlap.
+#[test]
+fn phases_add_up_to_less_than_the_total() {
+    let scratch = Scratch::new("phases");
+    let result = scratch.json(&format!("train --json --quiet {SMALL} --epochs 4"));
+    let of = |name: &str| result["seconds"][name].as_f64().unwrap();
+    let phases: f64 = ["load", "prepare", "start", "refresh", "passes", "eval"].map(of).iter().sum();
+    assert!(phases <= of("total") * 1.001, "{phases} > {}", of("total"));
+    assert!(of("start") + of("refresh") + of("passes") <= of("train") * 1.001, "{}", result["seconds"]);
+    assert!(of("refresh") > 0.0 && of("passes") > 0.0);
+}
+
+#[test]
+#[cfg(unix)]
+fn two_runs_in_one_folder_do_not_happen() {
+    let scratch = Scratch::new("two");
+    let first = format!("$IGLU train --quiet --out run {SMALL} --epochs 500 & first=$!;");
+    // The first has the folder as soon as its events begin.
+    let wait = "while ! [ -s run/events.jsonl ]; do sleep 0.02; done;";
+    let second = "$IGLU train --quiet --force --out run; code=$?; kill $first; exit $code";
+    let ended = scratch.shell(&format!("{first} {wait} {second}"));
+    let ended = ended.check(73, &["`run`: another run (process ", "is writing into it", "fix: wait"]);
+    assert!(!ended.stderr.contains("error: --out"), "{}", ended.stderr);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_full_disk_is_found_before_training() {
+    let scratch = Scratch::new("full");
+    // No file may grow beyond a few kilobytes.
+    let ended = scratch.shell("trap '' XFSZ; ulimit -f 8; exec $IGLU train --out run");
+    let ended = ended.check(74, &["`run`: cannot be written to", "fix: "]);
+    assert!(!ended.stderr.contains("epoch"), "{}", ended.stderr);
+    assert!(scratch.names().is_empty(), "{:?}", scratch.names());
+}
+
+/// The disk fills up while the run goes on: it stops, says so, and what was written is readable.
+#[test]
+#[cfg(unix)]
+fn a_disk_that_fills_up_stops_the_run() {
+    let scratch = Scratch::new("fills");
+    // Many refreshes of many layers make long lines.
+    let line = "trap '' XFSZ; ulimit -f 2200; exec $IGLU train synth:village@0.05 --quiet --out run --hidden 4 --epochs 1000 \
+                --layers 6 --layer gcn --set frequency=100";
+    let ended = scratch.shell(line);
+    let ended = ended.check(74, &["`run/events.jsonl`", "cannot be written", "fix: "]);
+    assert_eq!(ended.stdout, "");
+    scratch.iglu("report run --out page.html").check(0, &[]);
+    assert!(scratch.names_in("run").contains(&"best.safetensors".to_string()), "the best model is kept");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_folder_that_can_be_read_only_is_refused() {
+    let scratch = Scratch::new("read-only");
+    scratch.iglu("train --out /proc/iglu-run").check(74, &["`/proc/iglu-run`", "cannot be written", "fix: "]);
+}
