@@ -358,6 +358,24 @@ def tables(out):
                                    notes=1)
 
 
+def bad_tables():
+    """Parquet files that are refused, and good ones for the tests to damage."""
+    path = folder("tables/bad")
+    ends = {"source": pa.array([0, 1, 2]), "target": pa.array([1, 2, 3])}
+    plain = dict(use_dictionary=False, compression="none")
+    pq.write_table(pa.table(ends), path / "good.parquet", **plain)
+    pq.write_table(pa.table({k: pa.array([str(v) for v in values.to_pylist()]) for k, values in ends.items()}),
+                   path / "dictionary.parquet", compression="none")
+    pq.write_table(pa.table({**ends, "list": pa.array([[1], [2], []])}), path / "nested.parquet", **plain)
+    pq.write_table(pa.table({**ends, "pair": pa.array([{"a": 1}, {"a": 2}, None])}), path / "pair.parquet", **plain)
+    pq.write_table(pa.table({**ends, "source": pa.array([0, None, 2])}), path / "null.parquet", **plain)
+    pq.write_table(pa.table({**ends, "source": pa.array([0, 1, 2], pa.decimal128(30))}), path / "decimal.parquet", **plain)
+    pq.write_table(pa.table({**ends, "source": pa.array([0, 1, 2**64 - 1], pa.uint64())}), path / "unsigned.parquet", **plain)
+    pq.write_table(pa.table(ends), path / "gzip.parquet", compression="gzip")
+    pq.write_table(pa.table(ends), path / "delta.parquet", use_dictionary=False, compression="none",
+                   column_encoding={"source": "DELTA_BINARY_PACKED"})
+
+
 if __name__ == "__main__":
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
@@ -368,5 +386,6 @@ if __name__ == "__main__":
     musae(golden)
     geom_gcn(golden)
     tables(golden)
+    bad_tables()
     text = json.dumps({"datasets": golden, "arrays": arrays}, indent=1).replace("\n    ", " ")
     (OUT / "expected.json").write_text(text + "\n")

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::folders::{copy, files, golden, packed, unpacked};
+use common::folders::{copy, copy_files, files, golden, packed, unpacked};
 use common::{npz, parse, path_of_four, small};
 use iglu_data::formats::npy::Array;
 use iglu_data::formats::pickle::Pickle;
@@ -102,14 +102,15 @@ fn mutated_file(name: &Path, file: &[u8], dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// Damages every file of a dataset `rounds` times, one at a time; returns how often it was read all the same.
-fn damage(dataset: &str, source: &str, rounds: usize) -> usize {
+/// Damages every file of the folder `work` `rounds` times, one at a time; returns how often the dataset `source` in it
+/// was read all the same.
+fn damage(work: &Path, source: &str, rounds: usize) -> usize {
     let mut dice = Dice(0x0dd0_5eed_cafe_f00d);
-    let work = copy(dataset, "damaged");
     let source = work.join(source);
-    assert!(load(source.to_str().unwrap(), &small()).is_ok(), "{dataset}");
+    let whole = load(source.to_str().unwrap(), &small()).map(|_| ());
+    assert_eq!(whole, Ok(()), "{}", source.display());
     let mut read = 0;
-    for name in files(&work) {
+    for name in files(work) {
         let good = std::fs::read(work.join(&name)).unwrap();
         for _ in 0..rounds {
             std::fs::write(work.join(&name), mutated_file(&name, &good, &mut dice)).unwrap();
@@ -136,8 +137,43 @@ fn damaged_folders_never_panic() {
         ("authors_flickr", ""),
         ("ppi", ""),
     ];
-    let read: usize = datasets.iter().map(|(dataset, source)| damage(dataset, source, 60)).sum();
+    let read: usize =
+        datasets.iter().map(|(dataset, source)| damage(&copy(dataset, "damaged"), source, 60)).sum();
     assert!(read > 0, "some damage is harmless");
+}
+
+/// The golden datasets of `wild.rs`, each alone with its files.
+#[test]
+fn damaged_data_in_wild_forms_never_panic() {
+    let wild = golden("../wild");
+    let mut datasets = vec![
+        ("shchur", "one_way.npz"),
+        ("shchur", "weighted.npz"),
+        ("shchur", "bare.npz"),
+        ("yandex", "toy.npz"),
+        ("matlab", "packed.mat"),
+        ("matlab", "unpacked.mat"),
+        ("matlab", "big_endian.mat"),
+        ("musae/pages", ""),
+        ("musae/streams", ""),
+        ("geom_gcn", "words"),
+        ("geom_gcn", "film"),
+        ("tables/quoted", ""),
+        ("tables/plain", "toy_edges.txt"),
+    ];
+    if cfg!(feature = "parquet") {
+        datasets.extend([("tables/columns", ""), ("tables/typed", "")]);
+    }
+    for (folder, source) in datasets {
+        let work = common::folder("wild");
+        if ["shchur", "matlab"].contains(&folder) {
+            std::fs::copy(wild.join(folder).join(source), work.join(source)).unwrap();
+        } else {
+            copy_files(&wild.join(folder), &work);
+        }
+        let read = damage(&work, source, 300);
+        assert!(read > 0, "{folder}/{source}: some damage is harmless");
+    }
 }
 
 #[test]

@@ -23,11 +23,16 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
 /// A copy of the golden dataset `name` for the test `test`.
 pub fn copy(name: &str, test: &str) -> PathBuf {
     let to = super::folder(&format!("{test}-{name}"));
-    for file in files(&golden(name)) {
-        std::fs::create_dir_all(to.join(&file).parent().unwrap()).unwrap();
-        std::fs::copy(golden(name).join(&file), to.join(&file)).unwrap();
-    }
+    copy_files(&golden(name), &to);
     to
+}
+
+/// Copies all files of a folder.
+pub fn copy_files(from: &Path, to: &Path) {
+    for file in files(from) {
+        std::fs::create_dir_all(to.join(&file).parent().unwrap()).unwrap();
+        std::fs::copy(from.join(&file), to.join(&file)).unwrap();
+    }
 }
 
 /// Bytes packed with gzip.
