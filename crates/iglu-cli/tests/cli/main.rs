@@ -2,11 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a failure in a helper is a failed test")]
 
+mod browser;
 mod data;
+mod evaluate;
 mod folder;
 mod harness;
 mod plan;
 mod predict;
+mod report;
 mod threads;
 mod train;
 mod usage;
