@@ -133,11 +133,11 @@ impl Numbers<'_> {
     fn write(&self, out: &mut Summed<'_>) -> io::Result<()> {
         match self {
             Self::Bytes(v) => out.write_all(v),
-            Self::I8(v) => pieces(out, v, |v| v.to_le_bytes()),
-            Self::I32(v) => pieces(out, v, |v| v.to_le_bytes()),
-            Self::U32(v) => pieces(out, v, |v| v.to_le_bytes()),
-            Self::U64(v) => pieces(out, v, |v| v.to_le_bytes()),
-            Self::F32(v) => pieces(out, v, |v| v.to_le_bytes()),
+            Self::I8(v) => pieces(out, v, i8::to_le_bytes),
+            Self::I32(v) => pieces(out, v, i32::to_le_bytes),
+            Self::U32(v) => pieces(out, v, u32::to_le_bytes),
+            Self::U64(v) => pieces(out, v, u64::to_le_bytes),
+            Self::F32(v) => pieces(out, v, f32::to_le_bytes),
         }
     }
 }
