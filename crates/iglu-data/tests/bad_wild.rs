@@ -2,6 +2,14 @@
 //! read first, so that each case fails for its own reason.
 
 #![expect(clippy::unwrap_used, reason = "a failure in a helper is a failed test")]
+#![allow(
+    clippy::cloned_ref_to_slice_refs,
+    clippy::format_collect,
+    clippy::large_stack_arrays,
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    reason = "long lists of small files, written to be read"
+)]
 
 mod common;
 
