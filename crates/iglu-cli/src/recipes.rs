@@ -194,6 +194,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_page_tells_every_recipe_repair_and_difference() {
+        let page = include_str!("../../../docs/recipes.md");
+        for recipe in RECIPES {
+            let about = recipe.about().unwrap();
+            let row = page.lines().find(|l| l.starts_with(&format!("| `{}` |", recipe.name)));
+            let row = row.unwrap_or_else(|| panic!("no row for {}", recipe.name));
+            let paper = about.paper.to_string().replace("+-", "±").replace("f1-micro", "micro-F1");
+            assert!(row.contains(&paper.replace("roc-auc", "ROC-AUC")), "{row}: {paper}");
+            assert!(row.contains(&format!(" {} ", recipe.config().unwrap().train.epochs.or(0))), "{row}");
+            for sentence in about.repairs.iter().chain(&about.differs) {
+                let told =
+                    page.lines().any(|l| l.contains(&format!("`{}`", recipe.name)) && l.contains(sentence));
+                assert!(told, "docs/recipes.md, {}: {sentence}", recipe.name);
+            }
+        }
+    }
+
     /// Learned values of the authors' scripts, counted from the shapes of their variables.
     #[test]
     fn networks_have_the_sizes_of_the_scripts() {

@@ -119,7 +119,11 @@ fn a_store_reads_and_writes_as_described() {
     let sends = EdgeOptions { directed: true, ..Default::default() };
     let sends = Graph::from_edges(4, &[[0, 2], [3, 2]], sends).unwrap();
     assert_eq!((data.relations[0].name.as_str(), &data.relations[0].graph), ("sends", &sends));
-    assert_eq!(rows(&data.features), [0.0, -1.0, 0.25, 3.0, 4.5, f64::from(1e-3_f32), 7.0, 1e9]);
+    let Features::Dense(x) = &data.features else { panic!("dense features") };
+    assert_eq!(
+        x.data().iter().map(|v| f64::from(*v)).collect::<Vec<_>>(),
+        [0.0, -1.0, 0.25, 3.0, 4.5, f64::from(1e-3_f32), 7.0, 1e9]
+    );
     assert_eq!(data.labels, Labels::Classes { ids: vec![0, 2, 1, -1], classes: 3 });
     let second = Split { train: vec![2], val: vec![], test: vec![0, 1] };
     let first = Split { train: vec![1, 0], val: vec![2], test: vec![3] };
