@@ -4,7 +4,7 @@
 //! Readers never allocate from a declared number: every count is checked against the bytes that are there.
 //! Nothing here trains or knows networks.
 
-mod card;
+pub mod card;
 pub mod formats;
 pub mod model;
 mod nearest;
@@ -12,7 +12,7 @@ mod output;
 mod splits;
 pub mod synth;
 
-pub use card::Card;
+pub use card::{Card, Inspection, problems};
 pub use formats::npy::write_npy;
 pub use formats::plain::write_plain;
 pub use formats::store::write_store;
