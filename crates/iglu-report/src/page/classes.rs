@@ -42,7 +42,8 @@ fn confusions(scores: &Scores, profile: &Profile) -> String {
     let names = (0..tally.classes.len()).map(|c| profile.name(c)).collect();
     let matrix = Matrix { title: "Confusion matrix".into(), names, cells };
     let svg = matrix.svg(Frame::Page).unwrap_or_default();
-    let about = "Rows are true classes, columns predicted ones; a cell is as dark as its share of the row.";
+    let about =
+        "Rows are true classes, columns predicted ones; the colour is as strong as the share of the row.";
     let caption = format!("<figcaption>Confusion matrix</figcaption>{}", html::remark(about));
     format!("<figure class=\"matrix\">{caption}{svg}</figure>\n")
 }

@@ -1,4 +1,4 @@
-//! A confusion matrix: rows are true classes, columns predicted ones; a cell is as dark as its share of the row. As
+//! A confusion matrix: rows are true classes, columns predicted ones; a colour is as strong as the share of the row. As
 //! wide as its classes need, not as other plots.
 
 use super::canvas::{Anchor, Canvas, Frame, text_width};
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_as_dark_as_their_share_and_names_are_escaped() {
+    fn cells_are_as_strong_as_their_share_and_names_are_escaped() {
         let names = ["<a>", "b"].map(String::from).to_vec();
         let matrix =
             Matrix { title: "m".into(), names, cells: vec![[0, 0, 3], [0, 1, 1], [1, 1, 5], [7, 0, 1]] };
