@@ -1,10 +1,11 @@
-//! `iglu inspect`: a dataset in numbers.
+//! `iglu inspect`: a dataset in numbers, and what is wrong with it.
 
 use crate::settings::DataArgs;
 use crate::text;
+use crate::threads;
 use crate::train::load_options;
 use iglu::Result;
-use iglu_data::{Card, DEFAULT_SOURCE, LoadOptions, Purpose, Verify};
+use iglu_data::{DEFAULT_SOURCE, Inspection, LoadOptions, Purpose, Verify};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,12 +31,16 @@ pub struct InspectArgs {
     how: DataArgs,
 }
 
-/// Loads and counts.
+/// Looks in a pool of its own.
 pub fn run(args: &InspectArgs) -> Result<()> {
+    threads::pool(0)?.install(|| inspect(args))
+}
+
+fn inspect(args: &InspectArgs) -> Result<()> {
+    let config = args.how.resolve()?;
     let verify = if args.verify { Verify::Everything } else { Verify::Structure };
-    let options = LoadOptions { purpose: Purpose::Predict, verify, ..load_options(&args.how.resolve()?) };
+    let options = LoadOptions { purpose: Purpose::Predict, verify, ..load_options(&config) };
     let data = iglu_data::load(&args.data, &options)?;
-    text::notes(&data.notes);
-    let card = Card::of(&data);
-    if args.json { text::print_json(&card) } else { text::print(&card.to_string()) }
+    let seen = Inspection::of(&data, &config.split);
+    if args.json { text::print_json(&seen) } else { text::print(&seen.to_string()) }
 }

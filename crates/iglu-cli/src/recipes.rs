@@ -45,10 +45,9 @@ pub const RECIPES: &[Recipe] = &[
 /// What a recipe says about itself: its `[recipe]` table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct About {
+pub struct Preface {
     /// The network in a few words.
-    #[serde(rename = "about")]
-    pub network: String,
+    pub about: String,
     /// What it was made for.
     pub data: String,
     /// What the paper reports.
@@ -89,10 +88,10 @@ pub fn find(name: &str) -> Result<&'static Recipe> {
 
 impl Recipe {
     /// What it says about itself.
-    pub fn about(&self) -> Result<About> {
+    pub fn preface(&self) -> Result<Preface> {
         #[derive(Deserialize)]
         struct File {
-            recipe: About,
+            recipe: Preface,
         }
         let file: File = toml::from_str(self.text)
             .map_err(|e| Error::usage(format!("recipe `{}`", self.name), e.message(), "report this"))?;
@@ -131,7 +130,7 @@ enum Command {
 struct Entry {
     name: &'static str,
     #[serde(flatten)]
-    about: About,
+    preface: Preface,
     epochs: Auto<usize>,
 }
 
@@ -140,7 +139,7 @@ struct Entry {
 struct Shown {
     name: &'static str,
     #[serde(flatten)]
-    about: About,
+    preface: Preface,
     config: Config,
 }
 
@@ -152,13 +151,18 @@ pub fn run(args: &RecipesArgs) -> Result<()> {
         (Some(Command::Show { name }), false) => text::print(find(name)?.text.trim_end()),
         (Some(Command::Show { name }), true) => {
             let recipe = find(name)?;
-            text::print_json(&Shown { name: recipe.name, about: recipe.about()?, config: recipe.config()? })
+            text::print_json(&Shown {
+                name: recipe.name,
+                preface: recipe.preface()?,
+                config: recipe.config()?,
+            })
         }
     }
 }
 
 fn entries() -> Result<Vec<Entry>> {
-    let entry = |r: &Recipe| Ok(Entry { name: r.name, about: r.about()?, epochs: r.config()?.train.epochs });
+    let entry =
+        |r: &Recipe| Ok(Entry { name: r.name, preface: r.preface()?, epochs: r.config()?.train.epochs });
     RECIPES.iter().map(entry).collect()
 }
 
@@ -168,7 +172,7 @@ fn list(entries: &[Entry]) -> String {
     };
     let head = row("name", "network", "epochs", "test score in the paper");
     let line =
-        |e: &Entry| row(e.name, &e.about.network, &e.epochs.or(0).to_string(), &e.about.paper.to_string());
+        |e: &Entry| row(e.name, &e.preface.about, &e.epochs.or(0).to_string(), &e.preface.paper.to_string());
     std::iter::once(head).chain(entries.iter().map(line)).collect::<Vec<_>>().join("\n")
 }
 
@@ -188,9 +192,27 @@ mod tests {
         names.sort();
         assert_eq!(files, names);
         for recipe in RECIPES {
-            let about = recipe.about().unwrap();
-            assert!(!about.network.is_empty() && !about.data.is_empty(), "{}", recipe.name);
-            assert!((0.0..1.0).contains(&about.paper.score), "{}: {}", recipe.name, about.paper);
+            let preface = recipe.preface().unwrap();
+            assert!(!preface.about.is_empty() && !preface.data.is_empty(), "{}", recipe.name);
+            assert!((0.0..1.0).contains(&preface.paper.score), "{}: {}", recipe.name, preface.paper);
+        }
+    }
+
+    #[test]
+    fn the_page_tells_every_recipe_repair_and_difference() {
+        let page = include_str!("../../../docs/recipes.md");
+        for recipe in RECIPES {
+            let preface = recipe.preface().unwrap();
+            let row = page.lines().find(|l| l.starts_with(&format!("| `{}` |", recipe.name)));
+            let row = row.unwrap_or_else(|| panic!("no row for {}", recipe.name));
+            let paper = preface.paper.to_string().replace("+-", "±").replace("f1-micro", "micro-F1");
+            assert!(row.contains(&paper.replace("roc-auc", "ROC-AUC")), "{row}: {paper}");
+            assert!(row.contains(&format!(" {} ", recipe.config().unwrap().train.epochs.or(0))), "{row}");
+            for sentence in preface.repairs.iter().chain(&preface.differs) {
+                let told =
+                    page.lines().any(|l| l.contains(&format!("`{}`", recipe.name)) && l.contains(sentence));
+                assert!(told, "docs/recipes.md, {}: {sentence}", recipe.name);
+            }
         }
     }
 

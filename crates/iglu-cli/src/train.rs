@@ -11,6 +11,7 @@ use clap::value_parser;
 use iglu::config::{Config, DataConfig};
 use iglu::observe::Stopwatch;
 use iglu::{Dataset, Result};
+use iglu_data::card::Problem;
 use iglu_data::{DEFAULT_SOURCE, LoadOptions, Verify};
 use std::path::PathBuf;
 
@@ -83,6 +84,8 @@ fn train(args: &TrainArgs, config: &Config) -> Result<()> {
     let load = watch.seconds();
     if !args.quiet {
         text::notes(&data.notes);
+        let problem = |p: &Problem| format!("{} ({})", p.what, p.remedy);
+        text::notes(&iglu_data::problems(&data).iter().map(problem).collect::<Vec<_>>());
     }
     let config = &with_split(config, &data);
     let folder = given.map_or_else(|| RunFolder::fresh(&data.name, Moment::now()), Ok)?;

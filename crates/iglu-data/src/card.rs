@@ -1,4 +1,19 @@
-//! A dataset summed up in numbers, for people and for programs. Counts only; judges nothing.
+//! A dataset summed up in numbers, for people and for programs: [`Card`] counts what is cheap to count,
+//! [`Inspection`] reads everything and names what is probably not meant.
+
+mod classes;
+mod columns;
+mod components;
+mod inspection;
+mod memory;
+mod problems;
+mod text;
+
+pub use classes::ClassSize;
+pub use columns::Columns;
+pub use components::Components;
+pub use inspection::{DegreeBin, Inspection, RelationCard};
+pub use problems::{Problem, problems};
 
 use iglu::{Dataset, Features, Labels};
 use std::fmt;

@@ -131,7 +131,8 @@ pub fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
         Some(format) => (format.read)(path, options),
         None if path.is_dir() => {
             let found = "this is a folder in no known form";
-            Err(Error::data("", found, "name the .npz file inside it").within(&quoted(path)))
+            let fix = format!("name the file inside it, or check that all its files are there; {}", known());
+            Err(Error::data("", found, fix).within(&quoted(path)))
         }
         None => Err(unrecognised(&place.head, "a dataset").within(&quoted(path))),
     }
@@ -277,9 +278,13 @@ pub(crate) fn unrecognised(head: &[u8], expected: &str) -> Error {
     if let Some((_, what, fix)) = WELL_KNOWN.iter().find(|(magic, ..)| head.starts_with(magic)) {
         return Error::data("", format!("this is {what}; expected {expected}"), *fix);
     }
+    Error::data("", format!("starts with {}, which is not {expected}", shown(head)), known())
+}
+
+/// All formats, for messages.
+fn known() -> String {
     let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
-    let found = format!("starts with {}, which is not {expected}", shown(head));
-    Error::data("", found, format!("known formats: {}", names.join(", ")))
+    format!("known formats: {}", names.join(", "))
 }
 
 /// Refuses what downloads leave in place of a file: a page or a pointer.

@@ -4,7 +4,7 @@
 //! Readers never allocate from a declared number: every count is checked against the bytes that are there.
 //! Nothing here trains or knows networks.
 
-mod card;
+pub mod card;
 mod caught;
 pub mod formats;
 mod incident;
@@ -14,7 +14,7 @@ pub mod output;
 mod splits;
 pub mod synth;
 
-pub use card::Card;
+pub use card::{Card, Inspection, problems};
 pub use caught::catching_panics;
 pub use formats::npy::write_npy;
 pub use formats::plain::write_plain;

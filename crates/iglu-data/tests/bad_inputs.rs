@@ -445,7 +445,14 @@ fn files_that_are_no_datasets() {
     }
     let e = load_error(&folder);
     assert_eq!(e.exit_code(), 65);
-    assert_says("folder", &e, &["this is a folder"]);
+    assert_says(
+        "folder",
+        &e,
+        &[
+            "this is a folder in no known form",
+            "check that all its files are there; known formats: Planetoid, ",
+        ],
+    );
     let e = load_error(&folder.join("none.npz"));
     assert_eq!(e.exit_code(), 66);
     assert_says("missing", &e, &["none.npz`: cannot be read"]);

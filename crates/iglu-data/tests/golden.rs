@@ -5,9 +5,9 @@
 mod common;
 
 use common::reading::{self, assert_close, numbers};
-use iglu::{Dataset, SelfLoops};
+use iglu::{Dataset, EdgeOptions, Features, Graph, Labels, Names, SelfLoops, Split};
 use iglu_data::formats::{npy, npz::Npz};
-use iglu_data::{Card, Limits, LoadOptions, load, write_npy, write_plain};
+use iglu_data::{Card, Limits, LoadOptions, Verify, load, write_npy, write_plain, write_store};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -103,6 +103,39 @@ fn what_is_written_reads_back_equal_and_with_equal_bytes() {
         write_plain(&two, &back).unwrap();
         assert!(std::fs::read(&one).unwrap() == std::fs::read(&two).unwrap(), "{file}: bytes differ");
     }
+}
+
+/// The file was put together by hand (scripts/golden_store.py); so is this.
+#[test]
+fn a_store_reads_and_writes_as_described() {
+    let path = golden("store_v1.iglu");
+    let data = load_path(&path, &LoadOptions { verify: Verify::Everything, ..Default::default() });
+    let weights = [0.5, 1.5, 2.0];
+    let options = EdgeOptions { weights: Some(&weights), ..Default::default() };
+    let graph = Graph::from_edges(4, &[[0, 1], [1, 2], [1, 3]], options).unwrap();
+    assert_eq!((data.graph.columns(), data.graph.all_weights()), (graph.columns(), graph.all_weights()));
+    let counts = data.graph.counts();
+    assert_eq!((counts.edges, counts.self_loops, counts.duplicates), (3, 1, 2));
+    let sends = EdgeOptions { directed: true, ..Default::default() };
+    let sends = Graph::from_edges(4, &[[0, 2], [3, 2]], sends).unwrap();
+    assert_eq!((data.relations[0].name.as_str(), &data.relations[0].graph), ("sends", &sends));
+    let Features::Dense(x) = &data.features else { panic!("dense features") };
+    assert_eq!(
+        x.data().iter().map(|v| f64::from(*v)).collect::<Vec<_>>(),
+        [0.0, -1.0, 0.25, 3.0, 4.5, f64::from(1e-3_f32), 7.0, 1e9]
+    );
+    assert_eq!(data.labels, Labels::Classes { ids: vec![0, 2, 1, -1], classes: 3 });
+    let second = Split { train: vec![2], val: vec![], test: vec![0, 1] };
+    let first = Split { train: vec![1, 0], val: vec![2], test: vec![3] };
+    assert_eq!((&data.split, &data.splits), (&first, &vec![first.clone(), second]));
+    let names =
+        |names: &Option<Names>| names.as_ref().unwrap().iter().map(str::to_string).collect::<Vec<_>>();
+    assert_eq!(names(&data.node_names), ["ada", "ß", "", "grace"]);
+    assert_eq!(names(&data.class_names), ["red", "green", "blue"]);
+    assert_eq!((&data.notes[0][..], data.source.as_deref()), ("made by hand", Some("golden_store.py")));
+    let again = common::folder("store").join("again.iglu");
+    write_store(&again, &data).unwrap();
+    assert!(std::fs::read(&again).unwrap() == std::fs::read(&path).unwrap(), "other bytes");
 }
 
 #[test]

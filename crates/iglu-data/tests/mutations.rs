@@ -113,6 +113,8 @@ fn damage(work: &Path, source: &str, rounds: usize) -> usize {
     for name in files(work) {
         let good = std::fs::read(work.join(&name)).unwrap();
         for _ in 0..rounds {
+            // Some file systems wait for the disk where a file is written over, but not where it is new.
+            std::fs::remove_file(work.join(&name)).unwrap();
             std::fs::write(work.join(&name), mutated_file(&name, &good, &mut dice)).unwrap();
             read += usize::from(load(source.to_str().unwrap(), &small()).is_ok());
         }

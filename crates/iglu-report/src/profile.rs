@@ -47,7 +47,7 @@ pub struct ClassSize {
 impl ClassSize {
     /// Nodes altogether.
     pub fn all(&self) -> usize {
-        self.train + self.val + self.test + self.rest
+        [self.val, self.test, self.rest].into_iter().fold(self.train, usize::saturating_add)
     }
 }
 

@@ -46,7 +46,7 @@ pub fn by_class(scores: &Scores, profile: &Profile, most: usize) -> Table {
     columns.extend(confused.then_some(Column::Words("most often taken for")));
     let mut table = Table::new(&columns);
     let classes = &scores.tally.classes;
-    let size = |c: usize| classes[c].hits + classes[c].misses;
+    let size = |c: usize| classes[c].hits.saturating_add(classes[c].misses);
     let mut order: Vec<usize> = (0..classes.len()).collect();
     order.sort_by_key(|&c| Reverse(size(c)));
     for &c in order.iter().take(most) {

@@ -41,6 +41,12 @@ impl Keys {
         Ok(Self { dotted })
     }
 
+    /// Every key, dotted.
+    #[cfg(test)]
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        self.dotted.iter().map(String::as_str)
+    }
+
     /// Whether this is a key.
     pub fn has(&self, key: &str) -> bool {
         self.dotted.iter().any(|k| k == key)

@@ -215,3 +215,67 @@ fn files_that_cannot_be_configurations_are_refused() {
     assert_eq!(missing.resolve().expect_err("accepted").exit_code(), 66);
     check(with_file("long", &"#".repeat(2 << 20), SettingsArgs::default()), &["longer than 1 MiB"]);
 }
+
+/// A row of a table of `docs/configuration.md`.
+struct Documented {
+    key: String,
+    flagged: bool,
+    default: Value,
+}
+
+/// All keys that the page explains, by its tables.
+fn documented() -> Vec<Documented> {
+    let page = include_str!("../../../../docs/configuration.md");
+    let mut group = String::new();
+    let mut out = Vec::new();
+    for line in page.lines() {
+        if let Some(title) = line.strip_prefix("## ") {
+            group = title
+                .strip_prefix("`[")
+                .map_or_else(String::new, |t| t.trim_end_matches("]`").to_string() + ".");
+        }
+        let Some(row) = line.strip_prefix("| `") else { continue };
+        let mut cells = row.split(" | ");
+        let (name, default) = (cells.next().unwrap(), cells.next().unwrap());
+        // Operators have a table of their own, without keys.
+        let Ok(default) = default.trim_matches('`').parse() else { continue };
+        let key = format!("{group}{}", name.split('`').next().unwrap());
+        out.push(Documented { key, flagged: name.ends_with(" *"), default });
+    }
+    out
+}
+
+#[test]
+fn every_key_is_documented_with_its_default_and_its_flag() {
+    let page: Vec<Documented> = documented();
+    let keys = Keys::new().unwrap();
+    let defaults = Table::try_from(Config::default()).unwrap();
+    let command = <SettingsArgs as clap::Args>::augment_args(clap::Command::new("flags"));
+    let flags: Vec<String> =
+        command.get_arguments().filter_map(|a| a.get_long()).map(|f| f.replace('-', "_")).collect();
+    for documented in &page {
+        let key = &documented.key;
+        assert!(keys.has(key), "docs/configuration.md explains `{key}`, which is no key");
+        let (group, leaf) = key.split_once('.').unwrap_or(("", key));
+        let table = if group.is_empty() { &defaults } else { defaults[group].as_table().unwrap() };
+        assert_eq!(documented.default, table[leaf], "default of `{key}` in docs/configuration.md");
+        assert_eq!(documented.flagged, flags.iter().any(|f| f == leaf), "`{key}`: a star means a flag");
+    }
+    for key in keys.all() {
+        assert!(page.iter().any(|d| d.key == key), "docs/configuration.md does not explain `{key}`");
+    }
+}
+
+#[test]
+fn settings_of_single_layers_are_documented() {
+    let refused = set(&["each=[{k=1, nothing=1}]"]).expect_err("accepted").to_string();
+    let (_, fields) = refused.split_once("expected one of ").expect("a list of fields");
+    let page = include_str!("../../../../docs/configuration.md");
+    let (_, paragraph) = page.split_once("`each` is a list of tables").expect("a paragraph about `each`");
+    let paragraph = paragraph.split("\n\n").next().unwrap();
+    let fields: Vec<&str> = fields.split('`').skip(1).step_by(2).collect();
+    assert!(fields.len() > 10, "{refused}");
+    for field in fields {
+        assert!(paragraph.contains(&format!("`{field}`")), "docs/configuration.md: `each` without `{field}`");
+    }
+}

@@ -37,6 +37,44 @@ fn inspect_counts_for_people_and_programs() {
         assert!(card.get(key).is_some(), "no `{key}` in {card:#}");
     }
     assert_eq!((&card["task"], &card["classes"]), (&"multi-label".into(), &121.into()));
+    for key in ["degrees", "components", "homophily", "columns", "class_sizes", "problems", "notes", "split"]
+    {
+        assert!(card.get(key).is_some(), "no `{key}` in {card:#}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_memory_named_is_about_what_training_takes() {
+    let scratch = Scratch::new("memory");
+    for source in ["synth:village", "synth:arxiv@0.05"] {
+        let estimate =
+            scratch.json(&format!("inspect {source} --json"))["train_bytes_estimate"].as_f64().unwrap();
+        let summary = scratch.json(&format!("train {source} --epochs 1 --quiet --json"));
+        let ratio = estimate / summary["peak_rss_bytes"].as_f64().unwrap();
+        assert!((0.6..1.7).contains(&ratio), "{source}: {ratio}");
+    }
+}
+
+/// What is legal but perhaps not meant is told by `inspect` and by `train`.
+#[test]
+fn problems_are_named_with_their_remedy() {
+    let scratch = Scratch::new("problems");
+    let split = "--split per-class:1,0,500";
+    let what = "there is no validation node";
+    scratch.iglu(&format!("inspect {split}")).check(0, &[]).says(&["problem: ", what, "fix: "]);
+    scratch.iglu(&format!("train {split} --hidden 8 --epochs 1")).check(0, &[&format!("note: {what}")]);
+}
+
+/// Lines fit a terminal of 80 columns.
+#[test]
+fn the_card_fits_a_terminal() {
+    let scratch = Scratch::new("terminal");
+    for args in ["inspect", "inspect synth:ppi@0.02", "inspect synth:arxiv@0.02 --split per-class:1,0,500"] {
+        let ended = scratch.iglu(args).check(0, &[]);
+        let long = ended.stdout.lines().find(|l| l.chars().count() > 80);
+        assert_eq!(long, None, "{args}\n{}", ended.stdout);
+    }
 }
 
 #[test]
@@ -50,8 +88,8 @@ fn a_written_graph_is_the_one_made_in_memory() {
         scratch.iglu(&format!("synth {name} {flags} --out g.npz")).check(0, &[]).says(&["g.npz", "nodes"]);
         let [mut written, mut memory] =
             ["g.npz", made].map(|source| scratch.json(&format!("inspect {source} --json")));
-        assert_eq!(written["name"].take(), "g");
-        memory["name"].take();
+        assert_eq!((written["name"].take(), written["source"].take()), ("g".into(), "g.npz".into()));
+        assert_eq!((memory["name"].take().is_string(), memory["source"].take()), (true, made.into()));
         assert_eq!(written, memory, "{made}");
     }
 }
@@ -151,7 +189,9 @@ fn every_form_of_a_split_is_taken_by_every_command() {
         );
         let flags = "--hidden 8 --epochs 1 --quiet --json --out again --force";
         let summary = scratch.json(&format!("train --split {split} {flags}"));
-        assert_eq!(summary["data"], card, "{split}");
+        for (key, value) in summary["data"].as_object().unwrap() {
+            assert_eq!(card[key], *value, "{split}: {key}");
+        }
         scratch.iglu(&format!("predict run synth:village --split {split} --out s.npy")).check(0, &[]);
     }
     for command in ["train", "inspect", "predict run synth:village --out s.npy"] {
@@ -171,10 +211,10 @@ fn training_on_a_store_equals_training_on_its_source() {
             .check(0, &[])
             .says(&["g.iglu: ", " nodes, ", "KiB"]);
         for (source, out) in [(source, "a"), ("g.iglu", "b")] {
-            let flags = format!("train {source} --quiet --hidden 8 --epochs 2 --out {out}");
+            let flags = format!("train {source} --quiet --hidden 8 --epochs 2 --force --out {out}");
             scratch.iglu(&flags).check(0, &[]);
         }
-        assert!(scratch.read("a/model.safetensors") == scratch.read("b/model.safetensors"), "models differ");
+        assert!(scratch.read("a/best.safetensors") == scratch.read("b/best.safetensors"), "models differ");
         let predict = |data: &str| scratch.json(&format!("predict a {data} --out s.npy --json"));
         assert_eq!(predict("g.iglu")["test"], predict(source)["test"]);
         let card = |data: &str| scratch.json(&format!("inspect {data} --json"));

@@ -119,3 +119,31 @@ fn a_folder_that_can_be_read_only_is_refused() {
     let scratch = Scratch::new("read-only");
     scratch.iglu("train --out /proc/iglu-run").check(74, &["`/proc/iglu-run`", "cannot be written", "fix: "]);
 }
+
+/// Reads records of an event file: `length, crc, data, crc`.
+fn records(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut rest = bytes;
+    let mut out = Vec::new();
+    while let Some((length, _)) = rest.split_first_chunk() {
+        let length = u64::from_le_bytes(*length) as usize;
+        out.push(&rest[12..12 + length]);
+        rest = &rest[16 + length..];
+    }
+    out
+}
+
+#[test]
+fn tensorboard_gets_a_record_for_each_epoch() {
+    let scratch = Scratch::new("board");
+    scratch.iglu(&format!("train --quiet --tensorboard --out run {SMALL} --epochs 3")).check(0, &[]);
+    let name = scratch.names_in("run").into_iter().find(|n| n.starts_with("events.out.tfevents.")).unwrap();
+    let file = scratch.read(&format!("run/{name}"));
+    let records = records(&file);
+    let holds = |at: usize, tag: &str| records[at].windows(tag.len()).any(|w| w == tag.as_bytes());
+    assert_eq!(records.len(), 4);
+    assert!(holds(0, "brain.Event:2"));
+    for tag in ["loss", "val", "test", "learning_rate", "lambda"] {
+        assert!((1..4).all(|at| holds(at, tag)), "{tag}");
+    }
+    assert!(holds(2, "bias/layer1") && holds(3, "bias/layer1"));
+}

@@ -74,6 +74,18 @@ impl Scratch {
         }
     }
 
+    /// Writes a graph without labels and splits.
+    pub fn bare(&self, source: &str, name: &str) {
+        let made = source.strip_prefix("synth:").unwrap();
+        self.iglu(&format!("synth {made} --out labelled.npz")).check(0, &[]);
+        let mut archive = zip::ZipArchive::new(std::io::Cursor::new(self.read("labelled.npz"))).unwrap();
+        let mut bare = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        for name in ["edges.npy", "x.npy"] {
+            bare.raw_copy_file(archive.by_name(name).unwrap()).unwrap();
+        }
+        self.file(name, &bare.finish().unwrap().into_inner());
+    }
+
     /// Runs `iglu`, which must succeed and print one JSON object.
     pub fn json(&self, args: &str) -> Value {
         let ended = self.iglu(args).check(0, &[]);

@@ -24,3 +24,20 @@ fn every_architecture_is_reached_by_flags() {
     scratch.iglu("plan --jump sum").check(64, &["--jump: network.jump", "`concat`"]);
     scratch.iglu("plan --residual=maybe").check(64, &["--residual: network.residual", "true or false"]);
 }
+
+/// The page has a section for every architecture that the help lists, and its commands run.
+#[test]
+fn the_page_of_architectures_is_complete_and_runs() {
+    let page = include_str!("../../../../docs/architectures.md");
+    let scratch = Scratch::new("architectures-page");
+    let help = scratch.iglu("train -h").check(0, &[]).stdout;
+    let names = help.split("Architecture of the graph layers: ").nth(1).unwrap().split("--").next().unwrap();
+    for name in names.split(',').map(str::trim) {
+        assert!(page.contains(&format!("\n## {name}\n")), "docs/architectures.md has no section `{name}`");
+    }
+    let commands: Vec<&str> = page.lines().filter_map(|l| l.strip_prefix("iglu train --layer ")).collect();
+    for rest in &commands {
+        scratch.iglu(&format!("train synth:village@0.1 --quiet --epochs 1 --layer {rest}")).check(0, &[]);
+    }
+    assert_eq!(commands.len(), 10, "one for every architecture but rgcn, which needs data of its own");
+}

@@ -2,13 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a failure in a helper is a failed test")]
 
+mod browser;
 mod data;
+mod evaluate;
 mod folder;
 mod harness;
 mod layers;
 mod plan;
 mod predict;
 mod recipes;
+mod report;
 mod threads;
 mod train;
 mod usage;

@@ -100,15 +100,61 @@ fn data_or_models_that_do_not_fit_are_refused() {
 fn data_without_labels_and_splits_is_predicted() {
     let scratch = Scratch::new("unlabelled");
     scratch.iglu(&format!("train --quiet --out run {SMALL}")).check(0, &[]);
-    scratch.iglu("synth village@0.05 --out labelled.npz").check(0, &[]);
-    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(scratch.read("labelled.npz"))).unwrap();
-    let mut bare = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    for name in ["edges.npy", "x.npy"] {
-        bare.raw_copy_file(archive.by_name(name).unwrap()).unwrap();
-    }
-    scratch.file("bare.npz", &bare.finish().unwrap().into_inner());
+    scratch.bare("synth:village@0.05", "bare.npz");
     let found = scratch.json("predict run bare.npz --out scores.npy --json");
     assert_eq!((&found["test"], &found["shape"]), (&serde_json::Value::Null, &serde_json::json!([100, 8])));
     scratch.iglu("inspect bare.npz").check(0, &[]);
     scratch.iglu("train bare.npz").check(65, &["no such array"]);
+}
+
+/// The rows of a CSV file without quotes.
+fn read_csv(text: &[u8]) -> Vec<Vec<String>> {
+    let text = std::str::from_utf8(text).unwrap();
+    text.lines().map(|line| line.split(',').map(str::to_string).collect()).collect()
+}
+
+#[test]
+fn tables_agree_with_the_array() {
+    let scratch = Scratch::new("csv");
+    scratch.iglu(&format!("train --quiet --out run {SMALL}")).check(0, &[]);
+    for out in ["s.npy", "p.npy --proba", "plain.csv", "p.csv --proba", "top.CSV --top-k 20"] {
+        scratch.iglu(&format!("predict run synth:village --out {out}")).check(0, &[]);
+    }
+    let [logits, shares] = ["s.npy", "p.npy"].map(|name| read_npy(&scratch.read(name)));
+    let [plain, all, top] = ["plain.csv", "p.csv", "top.CSV"].map(|name| read_csv(&scratch.read(name)));
+    assert_eq!(plain[0], ["node", "class"]);
+    assert_eq!(all[0], ["node", "class", "p_0", "p_1", "p_2", "p_3", "p_4", "p_5", "p_6", "p_7"]);
+    assert_eq!((plain.len(), top[0].len(), &*top[0][2], &*top[0][17]), (2001, 18, "class_1", "p_8"));
+    for node in 0..2000 {
+        let best = (0..8).fold(0, |b, c| if logits[node][c] > logits[node][b] { c } else { b }).to_string();
+        let rows = [&plain, &all, &top].map(|table| &table[node + 1]);
+        assert!(rows.iter().all(|row| row[0] == node.to_string() && row[1] == best), "{node}: {rows:?}");
+        assert_eq!(rows[2][2], best);
+        let found: Vec<f32> = rows[1][2..].iter().map(|p| p.parse().unwrap()).collect();
+        assert!(found.iter().zip(&shares[node]).all(|(a, b)| (a - b).abs() < 1e-6), "{node}");
+        assert!((shares[node].iter().sum::<f32>() - 1.0).abs() < 1e-5);
+        let falling: Vec<f32> = rows[2].iter().skip(3).step_by(2).map(|p| p.parse().unwrap()).collect();
+        assert!(falling.is_sorted_by(|a, b| a >= b), "{node}: {falling:?}");
+    }
+    scratch.iglu("predict run synth:village --out s.npy --top-k 2").check(64, &["--top-k", "s.npy", ".csv"]);
+    scratch
+        .iglu("predict run synth:village --out s.csv --top-k 2 --proba")
+        .check(64, &["--top-k", "--proba"]);
+}
+
+#[test]
+fn several_labels_stand_in_one_field() {
+    let scratch = Scratch::new("csv-labels");
+    scratch.iglu(&format!("train synth:ppi@0.02 --quiet --out run {SMALL}")).check(0, &[]);
+    scratch.iglu("predict run synth:ppi@0.02 --out s.npy").check(0, &[]);
+    scratch.iglu("predict run synth:ppi@0.02 --out l.csv --proba").check(0, &[]);
+    let (logits, rows) = (read_npy(&scratch.read("s.npy")), read_csv(&scratch.read("l.csv")));
+    assert_eq!((&*rows[0][1], rows[0].len(), rows.len()), ("labels", 2 + 121, logits.len() + 1));
+    for (row, logits) in rows[1..].iter().zip(&logits) {
+        let labels: Vec<String> =
+            (0..121).filter(|&c| logits[c] > 0.0).map(|c: usize| c.to_string()).collect();
+        assert_eq!(row[1], labels.join(";"));
+        let likely = row[2..].iter().filter(|p| p.parse::<f64>().unwrap() > 0.5).count();
+        assert!(likely.abs_diff(labels.len()) <= 1, "{row:?}");
+    }
 }

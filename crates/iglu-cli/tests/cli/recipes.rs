@@ -93,5 +93,5 @@ fn a_printed_recipe_is_a_configuration() {
         scratch.iglu(&format!("train {from} --epochs 1 --quiet --out {out}")).check(0, &[]);
     }
     assert!(scratch.read("a/config.toml") == scratch.read("b/config.toml"), "configurations differ");
-    assert!(scratch.read("a/model.safetensors") == scratch.read("b/model.safetensors"), "models differ");
+    assert!(scratch.read("a/best.safetensors") == scratch.read("b/best.safetensors"), "models differ");
 }

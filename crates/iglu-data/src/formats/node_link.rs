@@ -6,7 +6,7 @@
 
 use iglu::{Error, Result};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error as _, SeqAccess, Unexpected, Visitor};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -27,11 +27,38 @@ pub(super) struct Node {
 }
 
 /// What a node is called.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Id {
     Number(i64),
     Text(String),
+}
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_any(IdVisitor)
+    }
+}
+
+struct IdVisitor;
+
+impl Visitor<'_> for IdVisitor {
+    type Value = Id;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number or text")
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, v: i64) -> std::result::Result<Id, E> {
+        Ok(Id::Number(v))
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, v: u64) -> std::result::Result<Id, E> {
+        i64::try_from(v).map(Id::Number).map_err(|_| E::invalid_value(Unexpected::Unsigned(v), &self))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, v: &str) -> std::result::Result<Id, E> {
+        Ok(Id::Text(v.to_string()))
+    }
 }
 
 impl fmt::Display for Id {
@@ -198,7 +225,7 @@ mod tests {
             ("\"a\" \"b\"", "\"a\"-1", "one a number and one text"),
             ("\"a\" \"a\"", "\"a\"-\"a\"", "nodes: the id \"a\" belongs to nodes 0 and 1"),
             ("\"a\" 5", "\"a\"-\"a\" 0-1", "some links have numbers, others text"),
-            ("1.5", "", "data did not match any variant"),
+            ("1.5", "", "invalid type: floating point `1.5`, expected a whole number or text"),
         ] {
             let e = edges(nodes, links).unwrap_err();
             assert!(e.to_string().contains(expect), "expected `{expect}` in:\n{e}");

@@ -39,8 +39,11 @@ struct About {
     features: u64,
     classes: u64,
     graph: AboutGraph,
-    /// Kinds of edges by name, and whether they are neighbourhoods in latent space.
-    relations: Vec<(String, bool, AboutGraph)>,
+    /// Kinds of edges by name.
+    relations: Vec<(String, AboutGraph)>,
+    /// Those of them, by number, that are neighbourhoods in latent space.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    latent: Vec<usize>,
     /// Nodes in train, val and test of each split.
     splits: Vec<[u64; 3]>,
     notes: Vec<String>,

@@ -56,7 +56,7 @@ fn mistakes(scores: &Scores, profile: &Profile) -> Table {
         Column::Numbers("share of the class"),
     ]);
     for &[truth, prediction, count] in scores.tally.mistakes.iter().take(ROWS / 2) {
-        let all = scores.tally.classes.get(truth).map_or(0, |c| c.hits + c.misses);
+        let all = scores.tally.classes.get(truth).map_or(0, |c| c.hits.saturating_add(c.misses));
         table.push([
             profile.name(truth).into(),
             profile.name(prediction).into(),

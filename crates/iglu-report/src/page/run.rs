@@ -129,8 +129,8 @@ fn uncertainty(run: &Run, summary: &Summary) -> Option<String> {
 /// The test score of always answering with the largest class of the training nodes.
 fn guess(classes: &[ClassSize]) -> Option<String> {
     let largest = classes.iter().max_by_key(|c| c.train)?;
-    let all: usize = classes.iter().map(|c| c.test).sum();
-    let share = (all > 0).then(|| largest.test as f64 / all as f64)?;
+    let all: f64 = classes.iter().map(|c| c.test as f64).sum();
+    let share = (all > 0.0).then(|| largest.test as f64 / all)?;
     Some(format!("Always answering with the largest class would score {share:.4}."))
 }
 
@@ -286,7 +286,7 @@ fn data(run: &Run) -> String {
 
 fn degrees(profile: &Profile) -> Columns {
     let column = |&[low, nodes]: &[usize; 2]| {
-        let high = if low > 1 { format!(" to {}", 2 * low - 1) } else { String::new() };
+        let high = if low > 1 { format!(" to {}", low.saturating_mul(2) - 1) } else { String::new() };
         let label =
             if low >= 1024 && low.is_multiple_of(1024) { format!("{}k", low >> 10) } else { low.to_string() };
         Pillar { label, value: nodes as f64, tip: format!("degree {low}{high}: {} nodes", grouped(nodes)) }
@@ -312,7 +312,7 @@ fn class_sizes(profile: &Profile) -> Bars {
     let mut bars: Vec<Bar> = order.iter().take(shown).map(row).collect();
     if shown < order.len() {
         // Together they may be longer than all others, so they get a number and no bar.
-        let rest: usize = order[shown..].iter().map(|&c| profile.classes[c].all()).sum();
+        let rest = order[shown..].iter().map(|&c| profile.classes[c].all()).fold(0, usize::saturating_add);
         let name = format!("{} others", order.len() - shown);
         bars.push(Bar { name, parts: Vec::new(), note: format!("{} together", grouped(rest)) });
     }

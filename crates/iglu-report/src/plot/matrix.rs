@@ -53,11 +53,11 @@ impl Matrix {
 
     fn draw_cells(&self, canvas: &mut Canvas, grid: &Grid) {
         let n = self.names.len();
-        let mut totals = vec![0; n];
+        let mut totals = vec![0.0; n];
         let inside = self.cells.iter().filter(|[t, p, _]| *t < n && *p < n);
-        inside.clone().for_each(|[t, _, count]| totals[*t] += count);
+        inside.clone().for_each(|[t, _, count]| totals[*t] += *count as f64);
         for &[truth, prediction, count] in inside {
-            let share = count as f64 / totals[truth].max(1) as f64;
+            let share = count as f64 / totals[truth].max(1.0);
             let (x, y) = (grid.left + grid.size * prediction as f64, grid.top + grid.size * truth as f64);
             let kind = if truth == prediction { "right" } else { "wrong" };
             let [truly, predicted] = [truth, prediction].map(|c| escape(&self.names[c]));

@@ -184,3 +184,9 @@ fn architectures_agree_with_their_formulas_in_numpy() {
     assert_eq!(cases.len(), 11, "one case for each architecture that was there when the file was made");
     cases.iter().for_each(|case| check_network(head, case));
 }
+
+#[test]
+fn the_example_for_contributors_is_a_layer() {
+    let page = include_str!("../../../../CONTRIBUTING.md");
+    assert!(page.contains(include_str!("gcn.rs")), "CONTRIBUTING.md shows another gcn.rs");
+}

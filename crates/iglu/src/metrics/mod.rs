@@ -163,17 +163,17 @@ pub struct Confusion {
 impl Confusion {
     /// Share of the predictions that are true; nothing without predictions.
     pub fn precision(&self) -> Option<f64> {
-        share(self.hits, self.hits + self.false_alarms)
+        share(self.hits as f64, self.false_alarms as f64)
     }
 
     /// Share of the true ones that are predicted; nothing without true ones.
     pub fn recall(&self) -> Option<f64> {
-        share(self.hits, self.hits + self.misses)
+        share(self.hits as f64, self.misses as f64)
     }
 
     /// Harmonic mean of precision and recall, 0 for 0 / 0.
     pub fn f1(&self) -> f64 {
-        share(2 * self.hits, 2 * self.hits + self.misses + self.false_alarms).unwrap_or(0.0)
+        share(2.0 * self.hits as f64, self.misses as f64 + self.false_alarms as f64).unwrap_or(0.0)
     }
 
     fn total(&self) -> u64 {
@@ -181,8 +181,9 @@ impl Confusion {
     }
 }
 
-fn share(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
+/// `part / (part + rest)`; nothing for 0 / 0.
+fn share(part: f64, rest: f64) -> Option<f64> {
+    (part + rest > 0.0).then(|| part / (part + rest))
 }
 
 /// The first of the largest values: the class that is predicted.

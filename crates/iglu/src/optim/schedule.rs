@@ -136,6 +136,7 @@ fn require(valid: bool, found: String, fix: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::{Progress, Schedule};
+    use crate::config::{OptimConfig, ScheduleKind};
 
     fn check(schedule: &Schedule, base: f64, expected: &[(usize, f64)]) {
         schedule.validate().unwrap();
@@ -154,6 +155,26 @@ mod tests {
         check(&Schedule::Cosine { floor: 0.0 }, 0.01, &[(0, 0.01), (100, 0.005), (200, 0.0), (300, 0.0)]);
         check(&Schedule::Cosine { floor: 0.1 }, 0.01, &[(0, 0.01), (100, 0.0055), (200, 0.001)]);
         check(&Schedule::Milestones { at: vec![0], values: vec![0.5] }, 0.01, &[(0, 0.5), (9, 0.5)]);
+    }
+
+    #[test]
+    fn a_configuration_names_its_schedule() {
+        let config = OptimConfig {
+            milestones: vec![2],
+            rates: vec![0.5],
+            decay: 0.25,
+            decay_every: 3,
+            lr_floor: 0.1,
+            ..OptimConfig::default()
+        };
+        for (kind, expect) in [
+            (ScheduleKind::Constant, Schedule::Constant),
+            (ScheduleKind::Milestones, Schedule::Milestones { at: vec![2], values: vec![0.5] }),
+            (ScheduleKind::Exponential, Schedule::Exponential { factor: 0.25, every: 3, from_zero: false }),
+            (ScheduleKind::Cosine, Schedule::Cosine { floor: 0.1 }),
+        ] {
+            assert_eq!(Schedule::of(&OptimConfig { schedule: kind, ..config.clone() }), expect);
+        }
     }
 
     #[test]

@@ -93,7 +93,8 @@ impl Store {
         let splits = self.splits(&about.splits)?;
         let split = in_use(&splits, options)?;
         let mut data = Dataset::new(&about.name, graph, features, labels, split);
-        for (number, (name, latent, graph)) in (1..).zip(about.relations) {
+        for (number, (name, graph)) in (1..).zip(about.relations) {
+            let latent = about.latent.contains(&data.relations.len());
             let graph = self.graph(number, graph, about.nodes).map_err(|e| e.within(&name))?;
             data.relations.push(Relation { name, graph, latent });
         }
