@@ -450,7 +450,7 @@ fn files_that_are_no_datasets() {
         &e,
         &[
             "this is a folder in no known form",
-            "check that all its files are there; known formats: Planetoid, ",
+            "check that all its files are there; known formats: iglu store, Planetoid, ",
         ],
     );
     let e = load_error(&folder.join("none.npz"));

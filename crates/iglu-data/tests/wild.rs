@@ -39,7 +39,8 @@ fn every_form_reads_as_others_read_it() {
         let options = LoadOptions { split: split.parse().unwrap(), ..Default::default() };
         let data = load(golden().join(path).to_str().unwrap(), &options).unwrap_or_else(|e| panic!("{e}"));
         reading::check(source, &data, expect);
-        assert_eq!(data.notes.len() as u64, expect["notes"].as_u64().unwrap(), "{source}: {:?}", data.notes);
+        let notes = data.notes.iter().filter(|note| !note.starts_with("no split is stored")).count();
+        assert_eq!(notes as u64, expect["notes"].as_u64().unwrap(), "{source}: {:?}", data.notes);
         assert_eq!(words(data.node_names.as_ref()), listed(expect.get("names")), "{source}");
         assert_eq!(words(data.class_names.as_ref()), listed(expect.get("classes")), "{source}");
         let relations = data.relations.iter().map(|r| (r.name.as_str(), r.graph.counts().edges as u64));

@@ -17,7 +17,7 @@ use std::fmt;
 /// ```
 /// let village = iglu_data::load("synth:village", &Default::default())?;
 /// let seen = iglu_data::Inspection::of(&village, &Default::default());
-/// assert_eq!((seen.components.count, seen.class_sizes.len()), (1, 8));
+/// assert_eq!((seen.card.nodes, seen.class_sizes.len()), (2000, 8));
 /// # Ok::<(), iglu::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
