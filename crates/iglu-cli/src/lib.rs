@@ -26,7 +26,7 @@ mod text;
 mod threads;
 mod train;
 
-pub use settings::{Given, configuration, to_toml};
+pub use settings::{Given, configuration, key, to_toml};
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;

@@ -247,6 +247,11 @@ pub fn configuration(given: &Given<'_>) -> Result<Config> {
     combined(&all)
 }
 
+/// The whole key that `name` stands for, or the error that names the nearest.
+pub fn key(name: &str) -> Result<String> {
+    Keys::new()?.resolve(name)
+}
+
 /// The values of a recipe.
 fn recipe(name: &str, keys: &Keys) -> Result<Vec<Assignment>> {
     file::parse(recipes::find(name)?.text, &format!("recipe `{name}`"), keys)
