@@ -64,7 +64,7 @@ def embed(
     >>> from iglu_gnn import Config, embed, train
     >>> model = train(Config(hidden=8, epochs=1), "synth:village@0.05").model
     >>> embed(model, "synth:village@0.05").shape
-    (100, 16)
+    (100, 8)
     """
     layer = max(model.depth - 1, 1) if layer is None else layer
     return model.embed(_data(model, dataset), layer, threads=threads)
