@@ -4,8 +4,9 @@
     python examples/cora.py                      # fetches the files of Planetoid into cora/ (about 1 MB)
     python examples/cora.py path/to/planetoid    # or takes those that are there
 
-140 of 2,708 papers have a label; who cites whom has to tell the others. The script prints the test accuracy of networks
-with and without the graph, searches the width of one of them among the labelled nodes, and draws `cora.png`. It printed:
+140 of 2,708 papers have a label; who cites whom has to tell the others. The script prints the test accuracy of
+networks with and without the graph, searches the width of one of them among the labelled nodes, and draws `cora.png`.
+It printed:
 
     Dataset(2708 nodes, 5278 edges, 1433 features, 7 classes; 140 train, 500 val, 1000 test)
     no graph   best epoch  1   test accuracy 0.534

@@ -61,7 +61,7 @@ def _kind(values: Any) -> str:
 
 def _count(name: str, value: Any) -> int:
     try:
-        whole = value.__index__()
+        whole = int(value.__index__())
     except (AttributeError, TypeError):
         raise UsageError(f"{name}: {value!r}; expected a whole number") from None
     if not 0 <= whole <= 2**32 - 1:
@@ -232,18 +232,23 @@ def as_dataset(
     self_loops: str = "drop",
     copy: bool | None = None,
     name: str = "",
+    class_names: list[str] | None = None,
+    node_names: list[str] | None = None,
 ) -> Dataset:
     """A dataset from whatever is there; see `Dataset`."""
     if x is None and getattr(graph, "x", None) is not None:
         x, y, train, val, test = _pyg_fields(graph, y, train, val, test)
     if x is None:
-        raise UsageError("x: None; expected features [N, F]\n  fix: where there are none, one-hot ids serve: scipy.sparse.eye(n)")
+        raise UsageError(
+            "x: None; expected features [N, F]\n  fix: where there are none, one-hot ids serve: scipy.sparse.eye(n)"
+        )
     dense, sparse = features(x)
-    rows = dense.shape[0] if sparse is None else sparse[0][0]
+    rows = sparse[0][0] if dense is None else dense.shape[0]
     made = as_graph(graph, int(rows), directed=directed, self_loops=self_loops)
     labels = None if y is None else numbers("y", y)
     parts = [_nodes(key, ids) for key, ids in (("train", train), ("val", val), ("test", test))]
-    return Dataset._of(made, dense, labels, *parts, sparse=sparse, copy=copy, name=name)
+    names: dict[str, Any] = {"name": name, "class_names": class_names, "node_names": node_names}
+    return Dataset._of(made, dense, labels, *parts, sparse=sparse, copy=copy, **names)
 
 
 def _pyg_fields(data: Any, y: Any, *split: Any) -> tuple[Any, ...]:
@@ -253,12 +258,12 @@ def _pyg_fields(data: Any, y: Any, *split: Any) -> tuple[Any, ...]:
     return (data.x, getattr(data, "y", None) if y is None else y, *given)
 
 
-def restored_dataset(graph: Graph, x: Any, y: Any, train: Any, val: Any, test: Any, name: str) -> Dataset:
+def restored(parts: dict[str, Any]) -> Dataset:
     """Takes `Dataset.__reduce__` back."""
-    return as_dataset(graph, x, y, train=train, val=val, test=test, name=name)
+    return as_dataset(**parts)
 
 
-def features(x: Any) -> tuple[np.ndarray | None, tuple[np.ndarray, ...] | None]:
+def features(x: Any) -> tuple[np.ndarray | None, Any]:
     """An array, or the parts of a sparse matrix."""
     if is_sparse(x):
         if x.ndim != 2:

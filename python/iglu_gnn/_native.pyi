@@ -76,6 +76,8 @@ class Dataset:
         self_loops: str = "drop",
         copy: bool | None = None,
         name: str = "",
+        class_names: list[str] | None = None,
+        node_names: list[str] | None = None,
     ) -> Dataset: ...
     @staticmethod
     def _of(
@@ -89,6 +91,8 @@ class Dataset:
         sparse: tuple[np.ndarray, ...] | None = None,
         copy: bool | None = None,
         name: str = "",
+        class_names: list[str] | None = None,
+        node_names: list[str] | None = None,
     ) -> Dataset: ...
     def _with_labels(
         self, y: np.ndarray | None, train: np.ndarray, val: np.ndarray, test: np.ndarray

@@ -10,6 +10,10 @@ class NotFittedError(ValueError, AttributeError):
     """A prediction was asked for before `fit`."""
 
 
+class DataConversionWarning(UserWarning):
+    """Something was read in another shape than it was given in."""
+
+
 class ClassifierMixin:
     """Says what kind of estimator this is."""
 

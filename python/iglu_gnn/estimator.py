@@ -1,29 +1,30 @@
 """`IGLUClassifier`: the trainer as an estimator in the habits of scikit-learn.
 
-scikit-learn is not needed. Where it is installed the estimator inherits from its base classes, and inputs are checked by
-its functions, so that pipelines, searches and clones work as they do with any other.
+scikit-learn is not needed. Where it is installed the estimator inherits from its base classes, and inputs are checked
+by its functions, so that pipelines, searches and clones work as they do with any other.
 """
 
 from __future__ import annotations
 
 import inspect
 import os
+import warnings
 from typing import Any
 
 import numpy as np
 
-from . import _convert
+from . import _convert, _targets
 from ._native import Config, Dataset, Graph, Model, Trained, load_model
 from ._training import embed, train as train_network
 from .errors import DataError, UsageError
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-    from sklearn.exceptions import NotFittedError
+    from sklearn.exceptions import DataConversionWarning, NotFittedError
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import validate_data
 except ImportError:
-    from ._protocol import BaseEstimator, ClassifierMixin, NotFittedError, TransformerMixin
+    from ._protocol import BaseEstimator, ClassifierMixin, DataConversionWarning, NotFittedError, TransformerMixin
 
     check_classification_targets = validate_data = None
 
@@ -167,23 +168,27 @@ class IGLUClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         Ctrl-C raises KeyboardInterrupt and leaves the best network so far in place.
         """
-        frame = self._frame(X, graph, reset=True)
+        frame, seed = self._frame(X, graph, reset=True), _targets.seed(self.random_state)
         rows, n = frame.rows, frame.n_nodes
-        y = self._targets(y, len(rows))
+        y = self._labels(y, len(rows))
         chosen, judged = self._parts(train, val, len(rows))
-        labels, self.classes_ = _encoded(y, np.concatenate([chosen, judged]))
-        chosen, judged = self._held_out(chosen, judged, labels)
+        known = np.concatenate([chosen, judged])
+        if check_classification_targets is not None:
+            check_classification_targets(y[known])
+        labels, self.classes_ = _targets.encoded(y, known)
+        chosen, judged = self._held_out(chosen, judged, labels, seed)
         whole = np.full((n, *labels.shape[1:]), -1, np.int64)
         whole[rows] = labels
         data = frame.labelled(whole, rows[chosen], rows[judged])
-        self._frame_ = frame.kept()
+        self._frame_: _Frame | None = frame.kept()
         try:
             trained = train_network(
-                self._config(), data, callbacks=self.callbacks or (), progress=bool(self.verbose)
+                self._config(seed), data, callbacks=self.callbacks or (), progress=bool(self.verbose)
             )
         except BaseException as e:
-            if isinstance(getattr(e, "trained", None), Trained):
-                self._take(e.trained)
+            best = getattr(e, "trained", None)
+            if isinstance(best, Trained):
+                self._take(best)
             raise
         return self._take(trained)
 
@@ -214,9 +219,10 @@ class IGLUClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, graph: Any = None, rows: Any = None) -> float:
         """Accuracy on `rows` (ids or a mask; None: all); for labels, of whole rows."""
-        right = np.asarray(self.predict(X, graph=graph)) == np.asarray(y)
+        found = self.predict(X, graph=graph)
+        right = found == self._labels(y, len(found))
         right = right.all(axis=1) if right.ndim == 2 else right
-        return float(np.mean(right if rows is None else right[np.asarray(rows)]))
+        return float(np.mean(right if rows is None else right[_targets.rows("rows", rows, len(right))]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the network to a safetensors file that `load` and the command line read."""
@@ -242,7 +248,7 @@ class IGLUClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     # What is inside.
 
-    def _config(self) -> Config:
+    def _config(self, seed: int) -> Config:
         # Only what differs from a default is said, so that it wins over a recipe and the rest does not.
         defaults = {name: p.default for name, p in inspect.signature(type(self).__init__).parameters.items()}
         values = {
@@ -250,9 +256,9 @@ class IGLUClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
             for name, value in self.get_params(deep=False).items()
             if name not in _OWN and not _same(value, defaults.get(name))
         }
-        values["seed"] = _seed(self.random_state)
+        values["seed"] = seed
         if self.class_weight is not None:
-            values.update(_class_weights(self.class_weight, self.classes_))
+            values.update(_targets.class_weights(self.class_weight, self.classes_))
         return Config(self.recipe, **values, **(self.options or {}))
 
     def _take(self, trained: Trained) -> IGLUClassifier:
@@ -265,7 +271,7 @@ class IGLUClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _frame(self, X: Any, graph: Any, reset: bool) -> _Frame:
         """The nodes asked about and the data they stand in."""
         if isinstance(graph, Dataset):
-            rows = _ids(X, graph.n_nodes)
+            rows = _targets.ids(X, graph.n_nodes)
             if reset:
                 self.n_features_in_ = 1
             return _Frame(None, graph.graph, rows, graph)
@@ -309,10 +315,11 @@ class IGLUClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         if reset:
             self.n_features_in_ = X.shape[1]
         elif X.shape[1] != self.n_features_in_:
-            raise DataError(f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input")
+            expected = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
+            raise DataError(f"X has {X.shape[1]} features, but {expected}")
         return X
 
-    def _targets(self, y: Any, rows: int) -> np.ndarray:
+    def _labels(self, y: Any, rows: int) -> np.ndarray:
         if y is None:
             raise UsageError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         y = np.asarray(_detached(y))
@@ -325,14 +332,16 @@ class IGLUClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _parts(self, train: Any, val: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Row ids for training and for choosing."""
-        judged = _rows("val", val, n)
+        judged = _targets.rows("val", val, n)
         if train is None:
             free = np.ones(n, bool)
             free[judged] = False
             return np.flatnonzero(free), judged
-        return _rows("train", train, n), judged
+        return _targets.rows("train", train, n), judged
 
-    def _held_out(self, chosen: np.ndarray, judged: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _held_out(
+        self, chosen: np.ndarray, judged: np.ndarray, labels: np.ndarray, seed: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Takes a share of the training rows for validation, where none are given; a class keeps a row at least."""
         share = self.validation_fraction
         if not isinstance(share, (int, float, np.number)) or not 0 <= share < 1:
@@ -340,7 +349,7 @@ class IGLUClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         wanted = int(len(chosen) * share)
         if len(judged) or wanted == 0:
             return chosen, judged
-        order = np.random.default_rng(_seed(self.random_state)).permutation(chosen)
+        order = np.random.default_rng(seed).permutation(chosen)
         if labels.ndim == 1:
             _, first = np.unique(labels[order], return_index=True)
             order = np.concatenate([order[first], np.delete(order, first)])
@@ -350,9 +359,9 @@ class IGLUClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
-            name = type(self).__name__
             raise NotFittedError(
-                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using this estimator."
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
             )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -395,100 +404,11 @@ def _same(value: Any, default: Any) -> bool:
     return type(value) is type(default) and value == default
 
 
-def _seed(state: Any) -> int:
-    if state is None:
-        return 0
-    if isinstance(state, np.random.RandomState):
-        return int(state.randint(2**31 - 1))
-    if isinstance(state, np.random.Generator):
-        return int(state.integers(2**31 - 1))
-    try:
-        seed = state.__index__()
-    except (AttributeError, TypeError):
-        raise UsageError(f"random_state: {state!r}; expected a whole number of at least 0, or None") from None
-    if not 0 <= seed < 2**63:
-        raise UsageError(f"random_state: {seed}; expected 0 to 2**63 - 1")
-    return seed
-
-
-def _class_weights(weights: Any, classes: np.ndarray) -> dict[str, Any]:
-    if isinstance(weights, str):
-        if weights != "balanced":
-            raise UsageError(f"class_weight: `{weights}`; expected \"balanced\" or a dictionary")
-        return {"loss.balanced": True}
-    try:
-        return {"loss.class_weights": [float(weights.get(name, 1.0)) for name in classes.tolist()]}
-    except (AttributeError, TypeError, ValueError):
-        raise UsageError(f"class_weight: {weights!r}; expected \"balanced\" or a dictionary") from None
-
-
-def _rows(key: str, given: Any, n: int) -> np.ndarray:
-    """Row ids from ids or a mask."""
-    if given is None:
-        return np.zeros(0, np.int64)
-    array = _convert.numbers(key, given)
-    if array.size == 0:
-        return np.zeros(0, np.int64)
-    if array.dtype.kind == "b":
-        if array.shape != (n,):
-            raise DataError(f"{key}: mask of shape {array.shape}; expected {n} entries, one per row")
-        return np.flatnonzero(array)
-    if array.dtype.kind not in "iu" or array.ndim != 1:
-        raise DataError(f"{key}: {array.dtype} of shape {array.shape}; expected row ids or a mask of dtype bool")
-    if array.min() < 0 or array.max() >= n:
-        bad = int(np.flatnonzero((array < 0) | (array >= n))[0])
-        raise DataError(f"{key}: entry {bad}: row {array[bad]}, but there are {n} rows (0..{n - 1})")
-    return array.astype(np.int64)
-
-
-def _ids(X: Any, n: int) -> np.ndarray:
-    """Node ids where a dataset holds the features."""
-    array = _convert.numbers("X", X)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise DataError(
-            f"X: {array.dtype} of shape {array.shape}; expected ids of nodes, as graph is a Dataset with the features"
-        )
-    return _rows("X", array, n)
-
-
-def _encoded(y: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Class numbers (-1 where unknown) or 0/1 labels, and the classes."""
-    if check_classification_targets is not None:
-        check_classification_targets(y[known])
-    if len(known) == 0:
-        raise DataError("train: no training row\n  fix: give at least one row with its label")
-    if y.ndim == 2:
-        table = _convert.numbers("y", y)
-        labels = np.full(table.shape, -1, np.int64)
-        labels[known] = _whole("y", table[known])
-        return labels, np.arange(table.shape[1])
-    if y.dtype.kind == "f" and not np.isfinite(y[known].astype(np.float64)).all():
-        raise DataError("Input y contains NaN or infinity\n  fix: leave such rows out of train")
-    classes, numbers = np.unique(y[known], return_inverse=True)
-    labels = np.full(len(y), -1, np.int64)
-    labels[known] = numbers.reshape(-1)
-    return labels, classes
-
-
-def _whole(name: str, table: np.ndarray) -> np.ndarray:
-    whole = table.astype(np.int64) if np.isfinite(table.astype(np.float64)).all() else None
-    if whole is None or not np.array_equal(whole, table) or not np.isin(whole, (0, 1)).all():
-        raise DataError(f"{name}: a table with values other than 0 and 1\n  fix: give one 0/1 column per label")
-    return whole
-
-
 def _detached(values: Any) -> Any:
     """A tensor as an array; anything else as it is."""
     return values.detach().cpu().numpy() if hasattr(values, "detach") else values
 
 
 def _warn_column() -> None:
-    import warnings
-
-    category: type[Warning] = UserWarning
-    if validate_data is not None:
-        from sklearn.exceptions import DataConversionWarning as category
     text = "A column-vector y was passed when a 1d array was expected; y is read as y[:, 0]."
-    warnings.warn(text, category, stacklevel=4)
+    warnings.warn(text, DataConversionWarning, stacklevel=4)

@@ -277,7 +277,8 @@ print(inner.run_string(number, "import iglu_gnn"))
 
 
 def test_importing_takes_no_other_package() -> None:
-    ran = _python("import sys, iglu_gnn; print([m for m in ('sklearn', 'scipy', 'pandas', 'torch', 'tqdm') if m in sys.modules])")
+    others = "'sklearn', 'scipy', 'pandas', 'networkx', 'torch', 'tqdm'"
+    ran = _python(f"import sys, iglu_gnn; print([m for m in ({others}) if m in sys.modules])")
     assert ran.stdout.strip() == "[]"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import subprocess
 import sys
@@ -70,7 +71,7 @@ def test_it_is_the_trainer_below_it(village) -> None:
 
 
 def test_defaults_are_those_of_the_configuration() -> None:
-    assert IGLUClassifier()._config() == iglu_gnn.Config()
+    assert IGLUClassifier()._config(0) == iglu_gnn.Config()
     defaults = iglu_gnn.Config()
     for name, value in IGLUClassifier().get_params().items():
         if name not in estimator._OWN:
@@ -123,7 +124,19 @@ def test_the_graph_of_fit_is_remembered_and_can_be_replaced(village) -> None:
     assert not np.array_equal(remembered, clf.predict_proba(village.X, graph=Graph(None, village.n)))
     with pytest.raises(iglu_gnn.UsageError, match="give the graph of these rows"):
         clf.predict(village.X[:10])
+    with pytest.raises(iglu_gnn.DataError, match="expected 240 rows"):
+        clf.score(village.X, village.y[:10])
+    with pytest.raises(iglu_gnn.DataError, match="row 999"):
+        clf.score(village.X, village.y, rows=[999])
     assert clf.predict(village.X[:10], graph=[[0, 1]]).shape == (10,)
+
+
+def test_a_second_fit_forgets_the_first(village) -> None:
+    clf = IGLUClassifier(**QUICK).fit(village.X, village.y, graph=village.edges)
+    first = clf.model_.to_bytes()
+    clf.fit(village.X[:50], village.y[:50] > 0)
+    assert clf.classes_.tolist() == [False, True] and clf.predict(village.X).shape == (village.n,)
+    assert copy.deepcopy(clf).fit(village.X, village.y, graph=village.edges).model_.to_bytes() == first
 
 
 def test_files_and_pickles(village, tmp_path: Path) -> None:

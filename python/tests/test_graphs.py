@@ -187,8 +187,6 @@ def test_objects_of_pyg_bring_all_they_have() -> None:
     data.edge_index = Tensor(PAIRS.T)
     assert Graph(data).directed
     np.testing.assert_array_equal(dense(Graph(data)), ONE_WAY.T)
-    data.edge_index = Tensor([[0, 1], [1, 2]])
-    np.testing.assert_array_equal(dense(Graph(data.edge_index, 3)), adjacency(np.array([[0, 1], [1, 2], [1, 0], [2, 1]]), n=3))
 
 
 def test_graphs_of_dgl_are_read_through_their_edges() -> None:
@@ -240,7 +238,9 @@ def test_no_edges_at_all() -> None:
         (sp.csr_matrix(-np.ones((2, 2))), None, {"self_loops": "keep"}, DataError, "weight -1"),
     ],
 )
-def test_bad_graphs_are_refused_with_their_place(edges: object, n: object, options: dict, kind: type, text: str) -> None:
+def test_bad_graphs_are_refused_with_their_place(
+    edges: object, n: object, options: dict, kind: type, text: str
+) -> None:
     with pytest.raises(kind, match=text):
         Graph(edges, n, **options)
 

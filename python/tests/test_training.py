@@ -280,8 +280,11 @@ def test_everything_can_be_pickled_and_copied(village, quick) -> None:
         assert pickle.loads(pickle.dumps(thing)) == thing == copy.deepcopy(thing)
     again: Model = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(predict(again, pickle.loads(pickle.dumps(data))), predict(model, data))
-    sparse = Dataset(village.edges, sp.csr_matrix(village.X), None)
-    assert pickle.loads(pickle.dumps(sparse)).n_features == 3
+    names = {"class_names": ["ant", "bee", "cat"], "node_names": [str(i) for i in range(village.n)], "name": "zoo"}
+    sparse = pickle.loads(pickle.dumps(Dataset(village.edges, sp.csr_matrix(village.X), village.y, **names)))
+    assert {name: getattr(sparse, name) for name in names} == names and sparse.n_features == 3
+    with pytest.raises(iglu_gnn.DataError, match="class_names: 1 names for 3"):
+        village.dataset(class_names=["ant"])
 
 
 def test_models_come_back_from_files(tmp_path: Path, village, quick) -> None:

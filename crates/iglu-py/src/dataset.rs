@@ -6,7 +6,7 @@ use crate::errors;
 use crate::graph::Graph;
 use crate::work::work;
 use iglu::config::{Config as CoreConfig, SplitChoice};
-use iglu::{Dataset as Core, Error, Features, Labels, Result, Split};
+use iglu::{Dataset as Core, Error, Features, Labels, Names, Result, Split};
 use iglu_data::formats::npy::Array;
 use iglu_data::formats::plain;
 use iglu_data::{LoadOptions, Purpose, Verify};
@@ -34,16 +34,11 @@ pub struct Dataset {
     drawn: Option<(SplitChoice, u64)>,
 }
 
-/// The arguments of `_restored` but the graph and the features: name, classes, labels, split.
-type Pickled<'py> = (
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    Option<Bound<'py, PyAny>>,
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    String,
-);
+/// Names of things, or none.
+type List = Option<Vec<String>>;
+
+/// What a dataset is made of, by the names of the constructor's arguments.
+type Pickled<'py> = (Bound<'py, PyDict>,);
 
 #[pymethods]
 impl Dataset {
@@ -57,7 +52,8 @@ impl Dataset {
 
     /// Puts parts together that `_convert.py` has made arrays of.
     #[staticmethod]
-    #[pyo3(name = "_of", signature = (graph, x, y, train, val, test, *, sparse=None, copy=None, name=""))]
+    #[pyo3(name = "_of", signature = (graph, x, y, train, val, test, *, sparse=None, copy=None, name="",
+        class_names=None, node_names=None))]
     #[expect(clippy::too_many_arguments, reason = "the parts of a dataset, each an object of Python's")]
     fn of(
         py: Python<'_>,
@@ -70,6 +66,8 @@ impl Dataset {
         sparse: Option<SparseParts<'_>>,
         copy: Option<bool>,
         name: &str,
+        class_names: List,
+        node_names: List,
     ) -> PyResult<Self> {
         let n = graph.core.nodes();
         let features = match (x, sparse) {
@@ -81,7 +79,11 @@ impl Dataset {
         let core = work(py, 0, || {
             let bare = Labels::Classes { ids: vec![-1; n], classes: 0 };
             let data = Core::new(name, graph.core.clone(), features, bare, Split::default());
-            known.added_to(data)
+            let mut data = known.added_to(data)?;
+            data.class_names = class_names.map(|names| names.iter().collect());
+            data.node_names = node_names.map(|names| names.iter().collect());
+            named(&data)?;
+            Ok(data)
         })?;
         Ok(Self { core: Arc::new(core), drawn: None })
     }
@@ -133,13 +135,13 @@ impl Dataset {
 
     /// What the data calls its classes, or None.
     #[getter]
-    fn class_names(&self) -> Option<Vec<String>> {
+    fn class_names(&self) -> List {
         self.core.class_names.as_ref().map(|names| names.iter().map(str::to_string).collect())
     }
 
     /// What the data calls its nodes, or None.
     #[getter]
-    fn node_names(&self) -> Option<Vec<String>> {
+    fn node_names(&self) -> List {
         self.core.node_names.as_ref().map(|names| names.iter().map(str::to_string).collect())
     }
 
@@ -233,13 +235,38 @@ impl Dataset {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pickled<'py>)> {
-        let maker = py.import("iglu_gnn._convert")?.getattr("restored_dataset")?;
-        let y = if self.core.labels.classes() > 0 { Some(self.y(py)?) } else { None };
-        let graph = Bound::new(py, self.graph())?.into_any();
-        let ids = [self.train(py), self.val(py), self.test(py)];
-        let [train, val, test] = ids.map(Bound::into_any);
-        Ok((maker, (graph, self.x(py)?, y, train, val, test, self.core.name.clone())))
+        if !self.core.relations.is_empty() {
+            let found = "a dataset with several kinds of edges cannot be pickled";
+            return Err(errors::raised(
+                py,
+                &Error::usage("pickle", found, "save it, and load it where it is needed"),
+            ));
+        }
+        let parts = PyDict::new(py);
+        parts.set_item("graph", Bound::new(py, self.graph())?)?;
+        parts.set_item("x", self.x(py)?)?;
+        parts.set_item("y", if self.core.labels.classes() > 0 { Some(self.y(py)?) } else { None })?;
+        parts.set_item("train", self.train(py))?;
+        parts.set_item("val", self.val(py))?;
+        parts.set_item("test", self.test(py))?;
+        parts.set_item("name", &self.core.name)?;
+        parts.set_item("class_names", self.class_names())?;
+        parts.set_item("node_names", self.node_names())?;
+        Ok((py.import("iglu_gnn._convert")?.getattr("restored")?, (parts,)))
     }
+}
+
+/// Refuses names that do not belong to the classes or nodes.
+fn named(data: &Core) -> Result<()> {
+    let same = |place: &str, names: &Option<Names>, count: usize| match names {
+        Some(names) if names.len() != count => {
+            let found = format!("{} names for {count}", names.len());
+            Err(Error::data(place, found, "give each one name, in order"))
+        }
+        _ => Ok(()),
+    };
+    same("class_names", &data.class_names, data.labels.classes())?;
+    same("node_names", &data.node_names, data.graph.nodes())
 }
 
 /// Labels and split as arrays, not yet checked.
