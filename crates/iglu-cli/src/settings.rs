@@ -153,9 +153,18 @@ impl SettingsArgs {
 
     /// The configuration that all layers together give, checked.
     pub fn resolve(&self) -> Result<Config> {
+        self.over(Table::new())
+    }
+
+    /// The same, on another ground than the defaults.
+    pub fn resolve_over(&self, config: &Config) -> Result<Config> {
+        let table = Table::try_from(config);
+        self.over(table.map_err(|e| Error::usage("configuration", e.to_string(), ""))?)
+    }
+
+    fn over(&self, mut table: Table) -> Result<Config> {
         let keys = Keys::new()?;
         let given = self.assignments(&keys)?;
-        let mut table = Table::new();
         for assignment in &given {
             keys::check(assignment)?;
             insert(&mut table, &assignment.key, assignment.value.clone());
@@ -219,6 +228,35 @@ impl SettingsArgs {
             Some(given(flag, key, parse_value(text.as_ref()?)))
         };
         table.into_iter().filter_map(single).chain(skips)
+    }
+}
+
+/// Where two configurations differ, a line for each key; the number of threads may.
+pub fn differences(now: &Config, then: &Config) -> Result<Vec<String>> {
+    let table = |config: &Config| {
+        let config = Config { threads: 0, ..config.clone() };
+        Table::try_from(config).map_err(|e| Error::usage("configuration", e.to_string(), ""))
+    };
+    let (mut lines, (now, then)) = (Vec::new(), (table(now)?, table(then)?));
+    compare("", &now, &then, &mut lines);
+    Ok(lines)
+}
+
+fn compare(prefix: &str, now: &Table, then: &Table, lines: &mut Vec<String>) {
+    let mut keys: Vec<&String> = now.keys().chain(then.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    for key in keys {
+        match (now.get(key), then.get(key)) {
+            (Some(Value::Table(now)), Some(Value::Table(then))) => {
+                compare(&format!("{prefix}{key}."), now, then, lines);
+            }
+            (now, then) if now != then => {
+                let text = |v: Option<&Value>| v.map_or("nothing".to_string(), Value::to_string);
+                lines.push(format!("{prefix}{key}: {} then, {} now", text(then), text(now)));
+            }
+            _ => {}
+        }
     }
 }
 
