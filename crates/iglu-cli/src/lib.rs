@@ -17,9 +17,12 @@ mod predict;
 mod progress;
 mod recipes;
 mod report;
+mod resume;
+mod rhythm;
 mod seeds;
 mod session;
 mod settings;
+mod signals;
 mod summary;
 mod synth;
 mod text;
@@ -43,8 +46,8 @@ Examples:
   iglu inspect graph.npz                          what is in a file
   iglu convert graph.npz graph.iglu               the same as a file that opens at once
 
-Exit codes: 0 done, 20 diverged, 64 usage, 65 bad data, 66 missing input, 70 bug, 73 folder in use,
-74 cannot write.";
+Exit codes: 0 done, 20 diverged, 64 usage, 65 bad data, 66 missing input, 70 bug, 71 too little memory,
+73 folder in use, 74 cannot write, 130 interrupted (143 by SIGTERM).";
 
 /// Graph convolutional networks trained with lazy updates, on ordinary CPUs
 #[derive(Debug, Parser)]

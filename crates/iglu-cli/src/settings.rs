@@ -153,7 +153,17 @@ impl SettingsArgs {
 
     /// The configuration that all layers together give, checked.
     pub fn resolve(&self) -> Result<Config> {
-        combined(&self.assignments(&Keys::new()?)?)
+        self.over(Table::new())
+    }
+
+    /// The same, on another ground than the defaults.
+    pub fn resolve_over(&self, config: &Config) -> Result<Config> {
+        let table = Table::try_from(config);
+        self.over(table.map_err(|e| Error::usage("configuration", e.to_string(), ""))?)
+    }
+
+    fn over(&self, table: Table) -> Result<Config> {
+        combined(table, &self.assignments(&Keys::new()?)?)
     }
 
     /// What the user gave, later entries to win over earlier ones.
@@ -244,7 +254,7 @@ pub fn configuration(given: &Given<'_>) -> Result<Config> {
         let key = keys.resolve(key).map_err(|e| e.within(given.place))?;
         all.push(Assignment { place: given.place.to_string(), key, value: value.clone() });
     }
-    combined(&all)
+    combined(Table::new(), &all)
 }
 
 /// The whole key that `name` stands for, or the error that names the nearest.
@@ -257,9 +267,9 @@ fn recipe(name: &str, keys: &Keys) -> Result<Vec<Assignment>> {
     file::parse(recipes::find(name)?.text, &format!("recipe `{name}`"), keys)
 }
 
-/// The configuration that assignments give, later ones winning; a value that cannot be is refused with its place.
-fn combined(given: &[Assignment]) -> Result<Config> {
-    let mut table = Table::new();
+/// The configuration that assignments make of a table, later ones winning; a value that cannot be is refused with its
+/// place.
+fn combined(mut table: Table, given: &[Assignment]) -> Result<Config> {
     for assignment in given {
         keys::check(assignment)?;
         insert(&mut table, &assignment.key, assignment.value.clone());
@@ -268,6 +278,35 @@ fn combined(given: &[Assignment]) -> Result<Config> {
         .map_err(|e| Error::usage("configuration", e.message().to_string(), ""))?;
     config.validate().map_err(|e| blamed(e, given))?;
     Ok(config)
+}
+
+/// Where two configurations differ, a line for each key; the number of threads may.
+pub fn differences(now: &Config, then: &Config) -> Result<Vec<String>> {
+    let table = |config: &Config| {
+        let config = Config { threads: 0, ..config.clone() };
+        Table::try_from(config).map_err(|e| Error::usage("configuration", e.to_string(), ""))
+    };
+    let (mut lines, (now, then)) = (Vec::new(), (table(now)?, table(then)?));
+    compare("", &now, &then, &mut lines);
+    Ok(lines)
+}
+
+fn compare(prefix: &str, now: &Table, then: &Table, lines: &mut Vec<String>) {
+    let mut keys: Vec<&String> = now.keys().chain(then.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    for key in keys {
+        match (now.get(key), then.get(key)) {
+            (Some(Value::Table(now)), Some(Value::Table(then))) => {
+                compare(&format!("{prefix}{key}."), now, then, lines);
+            }
+            (now, then) if now != then => {
+                let text = |v: Option<&Value>| v.map_or("nothing".to_string(), Value::to_string);
+                lines.push(format!("{prefix}{key}: {} then, {} now", text(then), text(now)));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The configuration as the TOML text that `--config` reads.

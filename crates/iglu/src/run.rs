@@ -211,7 +211,20 @@ impl<'a> Run<'a> {
             loss.class_weights = balanced_weights(&labels, &rows);
         }
         let (interrupt, asked) = (fit.interrupt.clone(), fit.config.clone());
-        Self { config, data, shape, preprocess, features, labels, rows, loss, metric, watch, interrupt, asked }
+        Self {
+            config,
+            data,
+            shape,
+            preprocess,
+            features,
+            labels,
+            rows,
+            loss,
+            metric,
+            watch,
+            interrupt,
+            asked,
+        }
     }
 
     /// The graph's sides, and an engine with fresh parameters.
@@ -249,4 +262,3 @@ impl<'a> Run<'a> {
         }
     }
 }
-

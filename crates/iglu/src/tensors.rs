@@ -20,11 +20,8 @@ impl Tensors {
         if (found.rows(), found.cols()) == (rows, cols) {
             return Ok(found);
         }
-        let message = format!(
-            "shape [{}, {}], the configuration needs [{rows}, {cols}]",
-            found.rows(),
-            found.cols()
-        );
+        let message =
+            format!("shape [{}, {}], the configuration needs [{rows}, {cols}]", found.rows(), found.cols());
         Err(Error::data(name, message, MISMATCH))
     }
 

@@ -159,7 +159,12 @@ impl Engine<'_> {
         self.check_finite(loss, moment, k, "training loss")
     }
 
-    fn tail_batches(&mut self, k: usize, visit: &[Vec<u32>], rate: impl Fn(&Self, f64) -> f64) -> Result<f64> {
+    fn tail_batches(
+        &mut self,
+        k: usize,
+        visit: &[Vec<u32>],
+        rate: impl Fn(&Self, f64) -> f64,
+    ) -> Result<f64> {
         let rates: Vec<f64> = (0..visit.len()).map(|b| rate(self, b as f64 / visit.len() as f64)).collect();
         let unbiased = self.config.train.gradient == GradientScale::Unbiased;
         let Self { tail, caches, side, network, optimisers, lanes, loss, rows, key, interrupt, .. } = self;

@@ -157,7 +157,12 @@ impl Run<'_> {
             (known.loss, known.operator.is_some())
         } else {
             let loss = engine.warm_start()?;
-            started.states.push(StartState { start, operator: None, network: engine.network().clone(), loss });
+            started.states.push(StartState {
+                start,
+                operator: None,
+                network: engine.network().clone(),
+                loss,
+            });
             (loss, false)
         };
         engine.settle(loss.is_some() && !settled)?;
