@@ -219,7 +219,7 @@ fn isa() -> String {
 
 /// This command as a shell takes it; the program by its name.
 pub fn command() -> String {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words = crate::words().into_iter().map(|word| word.to_string_lossy().into_owned());
     let words = words.map(|word| iglu_report::numbers::quoted(&word));
     std::iter::once("iglu".to_string()).chain(words).collect::<Vec<_>>().join(" ")
 }

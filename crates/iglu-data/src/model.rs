@@ -47,7 +47,7 @@ pub fn save(path: &Path, model: &Model) -> Result<()> {
 
 /// Reads a model; errors name the file and, where it has one, the tensor.
 pub fn load(path: &Path) -> Result<Model> {
-    read_bytes(path).and_then(|bytes| from_bytes(&bytes)).map_err(|e| e.within(&quoted(path)))
+    read_bytes(path).and_then(|bytes| parse(&bytes)).map_err(|e| e.within(&quoted(path)))
 }
 
 /// Writes a text that belongs to a model, its configuration say, with the same care.
@@ -55,7 +55,8 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
     output::replace(path, |sink| sink.write_all(text.as_bytes()))
 }
 
-fn to_bytes(model: &Model) -> Result<Vec<u8>> {
+/// The bytes of a model's file. Equal models give equal bytes.
+pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
     weights::to_bytes(&model.tensors(), Some((KEY, about(model)?)))
 }
 
@@ -113,7 +114,14 @@ fn no_safetensors(found: &str) -> Error {
     Error::data("", format!("not a safetensors file: {found}"), "name the best.safetensors of a run")
 }
 
-fn from_bytes(bytes: &[u8]) -> Result<Model> {
+/// The model in the bytes of a file.
+pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
+    check_start(&bytes[..bytes.len().min(16)])?;
+    parse(bytes)
+}
+
+/// The model in bytes whose start has been checked.
+fn parse(bytes: &[u8]) -> Result<Model> {
     let header = weights::header(bytes)?;
     let about = parse_about(header.metadata().as_ref().and_then(|m| m.get(KEY)))?;
     let config = parse_config(&about.config)?;
@@ -237,14 +245,9 @@ mod tests {
     fn every_truncation_is_refused() {
         let bytes = to_bytes(&trained(0)).unwrap();
         for length in (0..200).chain((200..bytes.len()).step_by(997)).chain([bytes.len() - 1]) {
-            assert!(from_start(&bytes[..length]).is_err(), "{length} of {} bytes accepted", bytes.len());
+            assert!(from_bytes(&bytes[..length]).is_err(), "{length} of {} bytes accepted", bytes.len());
         }
-        assert!(from_start(&[&bytes[..], b"more"].concat()).is_err());
-    }
-
-    fn from_start(bytes: &[u8]) -> Result<Model> {
-        check_start(&bytes[..bytes.len().min(16)])?;
-        from_bytes(bytes)
+        assert!(from_bytes(&[&bytes[..], b"more"].concat()).is_err());
     }
 
     #[test]

@@ -153,6 +153,21 @@ impl Model {
 
     /// Logits of every node of a dataset, by exact layer-wise inference; labels and splits do not matter.
     pub fn predict(&self, data: &Dataset) -> Result<Mat> {
+        Ok(self.network.infer(&self.side(data)?))
+    }
+
+    /// `X^layer` of every node of a dataset, layers counted from 1; the last one gives the logits.
+    pub fn embed(&self, data: &Dataset, layer: usize) -> Result<Mat> {
+        let depth = self.network.depth();
+        if !(1..=depth).contains(&layer) {
+            let found = format!("{layer}, but the network has layers 1 to {depth}");
+            return Err(Error::usage("layer", found, ""));
+        }
+        Ok(self.network.embed(&self.side(data)?, layer))
+    }
+
+    /// The data as the network sees it.
+    fn side(&self, data: &Dataset) -> Result<Side> {
         data.validate()?;
         let completed = latent::complete(&self.config.network, Setting::Transductive, data)?;
         let data = completed.as_ref().unwrap_or(data);
@@ -172,7 +187,7 @@ impl Model {
             return Err(Error::data("edges", found, fix));
         }
         let scaled = Arc::new(self.preprocess.apply(&data.features));
-        Ok(self.network.infer(&Side::new(&Graphs::of(data), scaled, &self.network)))
+        Ok(Side::new(&Graphs::of(data), scaled, &self.network))
     }
 
     fn reads_relations(&self) -> bool {

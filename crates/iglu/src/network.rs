@@ -408,9 +408,19 @@ impl Network {
     }
 
     /// Inference from layer `from` on, `known[m]` holding `X^m` where an upper layer needs it.
-    pub fn infer_from(&self, side: &Side, mut known: Vec<Mat>, from: usize) -> Mat {
-        known.resize_with(self.depth() + 1, Mat::default);
-        for layer in &self.layers[from - 1..] {
+    pub fn infer_from(&self, side: &Side, known: Vec<Mat>, from: usize) -> Mat {
+        self.infer_between(side, known, from, self.depth())
+    }
+
+    /// `X^k` of every node.
+    pub fn embed(&self, side: &Side, k: usize) -> Mat {
+        self.infer_between(side, Vec::new(), 1, k)
+    }
+
+    /// `X^to` from `known` embeddings below layer `from`.
+    fn infer_between(&self, side: &Side, mut known: Vec<Mat>, from: usize, to: usize) -> Mat {
+        known.resize_with(to + 1, Mat::default);
+        for layer in &self.layers[from - 1..to] {
             let mut z = Vec::new();
             if layer.k > 1 {
                 side.aggregate(layer, &known[layer.k - 1], &mut z);
@@ -420,7 +430,7 @@ impl Network {
             let done = layer.k;
             known[done] = out;
             for m in 1..done {
-                if !self.layers[done..].iter().any(|l| l.reads(m)) {
+                if !self.layers[done..to].iter().any(|l| l.reads(m)) {
                     known[m] = Mat::default();
                 }
             }
