@@ -153,16 +153,13 @@ impl SettingsArgs {
 
     /// The configuration that all layers together give, checked.
     pub fn resolve(&self) -> Result<Config> {
-        self.over(Table::new())
+        combined(Table::new(), &self.assignments(&Keys::new()?)?)
     }
 
     /// The same, on another ground than the defaults.
     pub fn resolve_over(&self, config: &Config) -> Result<Config> {
         let table = Table::try_from(config);
-        self.over(table.map_err(|e| Error::usage("configuration", e.to_string(), ""))?)
-    }
-
-    fn over(&self, table: Table) -> Result<Config> {
+        let table = table.map_err(|e| Error::usage("configuration", e.to_string(), ""))?;
         combined(table, &self.assignments(&Keys::new()?)?)
     }
 
@@ -221,6 +218,35 @@ impl SettingsArgs {
     }
 }
 
+/// Where two configurations differ, a line for each key; the number of threads may.
+pub fn differences(now: &Config, then: &Config) -> Result<Vec<String>> {
+    let table = |config: &Config| {
+        let config = Config { threads: 0, ..config.clone() };
+        Table::try_from(config).map_err(|e| Error::usage("configuration", e.to_string(), ""))
+    };
+    let (mut lines, (now, then)) = (Vec::new(), (table(now)?, table(then)?));
+    compare("", &now, &then, &mut lines);
+    Ok(lines)
+}
+
+fn compare(prefix: &str, now: &Table, then: &Table, lines: &mut Vec<String>) {
+    let mut keys: Vec<&String> = now.keys().chain(then.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    for key in keys {
+        match (now.get(key), then.get(key)) {
+            (Some(Value::Table(now)), Some(Value::Table(then))) => {
+                compare(&format!("{prefix}{key}."), now, then, lines);
+            }
+            (now, then) if now != then => {
+                let text = |v: Option<&Value>| v.map_or("nothing".to_string(), Value::to_string);
+                lines.push(format!("{prefix}{key}: {} then, {} now", text(then), text(now)));
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Settings in memory, for callers that are no command line; later fields win over earlier ones.
 #[derive(Debug, Default)]
 pub struct Given<'a> {
@@ -267,8 +293,7 @@ fn recipe(name: &str, keys: &Keys) -> Result<Vec<Assignment>> {
     file::parse(recipes::find(name)?.text, &format!("recipe `{name}`"), keys)
 }
 
-/// The configuration that assignments make of a table, later ones winning; a value that cannot be is refused with its
-/// place.
+/// The configuration that assignments to a table give, later ones winning; a value that cannot be is refused with its place.
 fn combined(mut table: Table, given: &[Assignment]) -> Result<Config> {
     for assignment in given {
         keys::check(assignment)?;
@@ -278,35 +303,6 @@ fn combined(mut table: Table, given: &[Assignment]) -> Result<Config> {
         .map_err(|e| Error::usage("configuration", e.message().to_string(), ""))?;
     config.validate().map_err(|e| blamed(e, given))?;
     Ok(config)
-}
-
-/// Where two configurations differ, a line for each key; the number of threads may.
-pub fn differences(now: &Config, then: &Config) -> Result<Vec<String>> {
-    let table = |config: &Config| {
-        let config = Config { threads: 0, ..config.clone() };
-        Table::try_from(config).map_err(|e| Error::usage("configuration", e.to_string(), ""))
-    };
-    let (mut lines, (now, then)) = (Vec::new(), (table(now)?, table(then)?));
-    compare("", &now, &then, &mut lines);
-    Ok(lines)
-}
-
-fn compare(prefix: &str, now: &Table, then: &Table, lines: &mut Vec<String>) {
-    let mut keys: Vec<&String> = now.keys().chain(then.keys()).collect();
-    keys.sort();
-    keys.dedup();
-    for key in keys {
-        match (now.get(key), then.get(key)) {
-            (Some(Value::Table(now)), Some(Value::Table(then))) => {
-                compare(&format!("{prefix}{key}."), now, then, lines);
-            }
-            (now, then) if now != then => {
-                let text = |v: Option<&Value>| v.map_or("nothing".to_string(), Value::to_string);
-                lines.push(format!("{prefix}{key}: {} then, {} now", text(then), text(now)));
-            }
-            _ => {}
-        }
-    }
 }
 
 /// The configuration as the TOML text that `--config` reads.

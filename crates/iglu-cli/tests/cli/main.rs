@@ -4,6 +4,7 @@
 
 mod browser;
 mod data;
+mod embed;
 mod evaluate;
 mod folder;
 mod harness;
