@@ -2,6 +2,7 @@
 //!
 //! Results go to stdout, everything else to stderr. One file per subcommand; no algorithm lives here.
 
+mod bench;
 mod clock;
 mod convert;
 mod evaluate;
@@ -68,6 +69,8 @@ enum Command {
     Plan(Box<plan::PlanArgs>),
     /// Write a synthetic graph to a file, or list the shapes there are
     Synth(synth::SynthArgs),
+    /// Time training phase by phase, against the limits of this machine
+    Bench(Box<bench::BenchArgs>),
     /// List the built-in recipes (networks of the paper's tables), or print one
     Recipes(recipes::RecipesArgs),
 }
@@ -83,6 +86,7 @@ impl Command {
             Self::Convert(args) => convert::run(args),
             Self::Plan(args) => plan::run(args),
             Self::Synth(args) => synth::run(args),
+            Self::Bench(args) => bench::run(args),
             Self::Recipes(args) => recipes::run(args),
         }
     }

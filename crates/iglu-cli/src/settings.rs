@@ -153,8 +153,14 @@ impl SettingsArgs {
 
     /// The configuration that all layers together give, checked.
     pub fn resolve(&self) -> Result<Config> {
+        self.resolve_or(None)
+    }
+
+    /// The same, from this recipe on where the user gave neither a recipe nor a file.
+    pub fn resolve_or(&self, recipe: Option<&str>) -> Result<Config> {
         let keys = Keys::new()?;
-        let given = self.assignments(&keys)?;
+        let recipe = self.recipe.as_deref().or(recipe.filter(|_| self.config.is_none()));
+        let given = self.assignments(recipe, &keys)?;
         let mut table = Table::new();
         for assignment in &given {
             keys::check(assignment)?;
@@ -167,9 +173,9 @@ impl SettingsArgs {
     }
 
     /// What the user gave, later entries to win over earlier ones.
-    fn assignments(&self, keys: &Keys) -> Result<Vec<Assignment>> {
+    fn assignments(&self, recipe: Option<&str>, keys: &Keys) -> Result<Vec<Assignment>> {
         let mut given = Vec::new();
-        if let Some(name) = &self.recipe {
+        if let Some(name) = recipe {
             let recipe = recipes::find(name).map_err(|e| e.within("--recipe"))?;
             given.extend(file::parse(recipe.text, &format!("recipe `{name}`"), keys)?);
         }

@@ -3,11 +3,13 @@
 //! Kernels are plain Rust compiled three times (AVX-512, AVX2 + FMA, portable) and chosen at run time. Sums run
 //! over a fixed number of lanes, so all instruction sets with FMA give the same bytes. `reference` holds the
 //! plain twins that the tests compare with. Kernels know nothing of layers, caches or threads' work, except
-//! [`spmm`] and [`moments`], which spread rows over the pool.
+//! [`spmm`] and [`moments`], which spread rows over the pool, and [`limits`], which measures it.
 
 pub mod attention;
 pub mod gemm;
+pub mod limits;
 pub mod moments;
+pub mod pages;
 #[cfg(test)]
 pub mod reference;
 pub mod rowwise;

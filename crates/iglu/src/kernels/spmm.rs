@@ -40,7 +40,7 @@ impl SparseView<'_> {
 
 /// Asks for the cache line at `data[at]` ahead of its use.
 #[inline(always)]
-fn prefetch(data: &[Real], at: usize) {
+pub(super) fn prefetch(data: &[Real], at: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -55,6 +55,18 @@ pub struct Engine<'a> {
     pub(super) last_loss: f64,
     /// Seconds spent in refreshes and in passes.
     pub(super) seconds: [f64; 2],
+    pub(super) timeline: Vec<StepTime>,
+}
+
+/// How long a step took.
+#[derive(Debug, Clone, Copy)]
+pub struct StepTime {
+    /// The step.
+    pub step: Step,
+    /// All its seconds.
+    pub seconds: f64,
+    /// Of these: aggregates that it found stale.
+    pub aggregation: f64,
 }
 
 impl<'a> Engine<'a> {
@@ -95,6 +107,7 @@ impl<'a> Engine<'a> {
             layer_points: Vec::new(),
             last_loss: f64::NAN,
             seconds: [0.0; 2],
+            timeline: Vec::new(),
             config: config.clone(),
             side,
             loss,
@@ -154,6 +167,11 @@ impl<'a> Engine<'a> {
         self.seconds
     }
 
+    /// The steps carried out since this was last asked.
+    pub fn take_timeline(&mut self) -> Vec<StepTime> {
+        std::mem::take(&mut self.timeline)
+    }
+
     /// Warm start (where the configuration has one) and [`Engine::settle`]; returns the start's loss.
     pub fn begin(&mut self) -> Result<Option<f64>> {
         let loss = self.warm_start()?;
@@ -211,7 +229,7 @@ impl<'a> Engine<'a> {
     }
 
     fn step(&mut self, step: Step, moment: Moment) -> Result<()> {
-        let watch = Stopwatch::new();
+        let (watch, aggregated) = (Stopwatch::new(), self.caches.seconds);
         let kind = match step {
             Step::RefreshX(k) => {
                 self.refresh_x(k);
@@ -235,7 +253,9 @@ impl<'a> Engine<'a> {
                 1
             }
         };
-        self.seconds[kind] += watch.seconds();
+        let (seconds, aggregation) = (watch.seconds(), self.caches.seconds - aggregated);
+        self.seconds[kind] += seconds;
+        self.timeline.push(StepTime { step, seconds, aggregation });
         Ok(())
     }
 

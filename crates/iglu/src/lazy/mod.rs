@@ -2,7 +2,7 @@
 //!
 //! Files: `plan` (orders, staleness), `engine` (state, the interpreter), `refresh` (X, Z and alpha), `passes`
 //! (mini-batches over one layer or the tail, exact steps), `batches`, `control` (proximal weight by gain ratio),
-//! `bias` (telemetry), `start` (the network without its graph).
+//! `bias` (telemetry), `start` (the network without its graph), `work` (what steps cost).
 
 mod batches;
 mod bias;
@@ -15,9 +15,10 @@ mod refresh;
 mod start;
 #[cfg(test)]
 mod tests;
+pub mod work;
 
 pub use batches::BatchSource;
-pub use engine::Engine;
+pub use engine::{Engine, StepTime};
 
 use crate::config::{Config, Proximal};
 

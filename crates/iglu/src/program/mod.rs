@@ -6,11 +6,13 @@
 //! ([`exec`]), which run on blocks of rows that fit a core's cache ([`run`]). Programs know no graph and no labels.
 
 mod attend;
+mod cost;
 mod exec;
 mod memory;
 mod run;
 
 pub use attend::{AttentionOptions, Heard};
+pub use cost::{Gradients, Repeated};
 pub use exec::{Dropping, NormState};
 pub use run::{Call, Input, Job, Lanes, Norms, Objective, RowSet};
 

@@ -177,9 +177,7 @@ impl<'a> Job<'a> {
             let pattern = pattern.expect("attention needs to know who listens to whom");
             (Box::new(Self::new(&a.rows, vec![inputs[a.input]], None)), pattern)
         });
-        let widest = program.raw.widths.iter().max().copied().unwrap_or(0);
-        let block = if widest > 512 { 512 } else { 256 };
-        Self { program, inputs, neighbours, block, pool: Mutex::new(Vec::new()) }
+        Self { program, inputs, neighbours, block: program.block(), pool: Mutex::new(Vec::new()) }
     }
 
     /// The attended rows of a pass, for programs that have any.
@@ -333,7 +331,7 @@ impl<'a> Job<'a> {
         attended: Option<&Mat>,
     ) -> f64 {
         let mut states = self.states_of(call, rows, attended);
-        let live = self.live(lanes.is_some(), wanted);
+        let live = self.program.live(lanes.is_some(), wanted.iter().map(|(value, _)| *value));
         if matches!(call.norms, Norms::Batch) {
             self.add_backward_sums(call, rows, objective, attended, &mut states);
         }
@@ -438,19 +436,6 @@ impl<'a> Job<'a> {
     fn context<'c>(&'c self, call: &Call<'c>, states: &'c [NormState]) -> Context<'c> {
         let params = &call.params[self.program.inner_params()..];
         Context { program: self.program, params, norms: states, dropping: call.dropping }
-    }
-
-    /// Values whose gradient leads to something wanted.
-    fn live(&self, params: bool, wanted: &[(Value, &mut Mat)]) -> Vec<bool> {
-        let mut live = vec![false; self.program.raw.widths.len()];
-        for (value, _) in wanted {
-            live[value.0] = true;
-        }
-        for op in &self.program.raw.ops {
-            let below = op.sources().iter().any(|v| live[v.0]);
-            live[op.dst().0] |= below || (params && !op.params().is_empty());
-        }
-        live
     }
 
     /// Statistics of the batch norms for a call: the stored ones, or those of its rows.
