@@ -10,7 +10,7 @@ mod trial;
 
 use crate::clock::Moment;
 use crate::settings::{self, SettingsArgs};
-use crate::{memory, text, threads};
+use crate::{text, threads};
 use clap::value_parser;
 use iglu::{Error, Result};
 use iglu_data::output;
@@ -18,7 +18,7 @@ use machine::Machine;
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use trial::Trial;
+use trial::{Order, Trial};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -107,7 +107,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         version: env!("CARGO_PKG_VERSION"),
         command: format!("iglu {}", command.join(" ")),
         started,
-        machine: machine.summary(),
+        machine,
         trials,
     };
     let (json, people) = (text::json(&bench)?, table::table(&bench));
@@ -117,18 +117,19 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     text::print(if args.json { &json } else { &people })
 }
 
-fn trials(args: &BenchArgs) -> Result<(Vec<Trial>, Machine)> {
-    let mut machine = Machine::measure();
+fn trials(args: &BenchArgs) -> Result<(Vec<Trial>, machine::Summary)> {
+    let mut machine = Machine::new();
     let mut trials = Vec::new();
     for given in &args.data {
         let source = Source::new(given, args.scale);
         let config = args.settings.resolve_or(source.recipe)?;
         text::note(&format!("{}: {} epochs", source.text, args.repeat + 1));
-        memory::forget_peak();
-        trials.push(trial::run(&source.text, source.recipe, &config, args.repeat as usize, &mut machine)?);
+        let order =
+            Order { source: &source.text, recipe: source.recipe, config, repeat: args.repeat as usize };
+        trials.push(trial::run(&order, &mut machine)?);
     }
     machine.again();
-    Ok((trials, machine))
+    Ok((trials, machine.summary()))
 }
 
 fn write(folder: &Path, json: &str, people: &str) -> Result<()> {

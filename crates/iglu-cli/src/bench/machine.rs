@@ -4,7 +4,7 @@ use iglu::kernels::limits::{self, Form, Product};
 use iglu::kernels::{Isa, isa};
 use iglu::lazy::work::Work;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Tables beyond this size behave like tables of this size.
 const LARGEST_TABLE: usize = 256 << 20;
@@ -42,7 +42,7 @@ fn table_rows(rows: usize, cols: usize) -> usize {
 
 impl Machine {
     /// Measures what depends on no dataset.
-    pub fn measure() -> Self {
+    pub fn new() -> Self {
         let mut machine =
             Self { peak: 0.0, stream: 0.0, products: BTreeMap::new(), gathers: BTreeMap::new() };
         machine.again();
@@ -61,22 +61,17 @@ impl Machine {
         *best = best.max(limits::product(product));
     }
 
-    /// Measures the products of some work.
-    pub fn measure_products(&mut self, work: &Work) {
-        let mut products: Vec<Product> = work.products.iter().map(|r| r.product).collect();
-        products.sort_unstable();
-        products.dedup();
-        products.into_iter().for_each(|p| self.improve_product(p));
-    }
-
-    /// Measures the random reads of some work.
-    pub fn measure_gathers(&mut self, work: &Work) {
-        let mut tables: Vec<_> = work.gathered.iter().map(|g| (table_rows(g.rows, g.cols), g.cols)).collect();
-        tables.sort_unstable();
-        tables.dedup();
-        for (rows, cols) in tables {
-            let best = self.gathers.entry((rows, cols)).or_insert(0.0);
-            *best = best.max(limits::gather(rows, cols));
+    /// Measures the products and the random reads of some work, twice.
+    pub fn measure(&mut self, work: &Work) {
+        let products: BTreeSet<Product> = work.products.iter().map(|r| r.product).collect();
+        let tables: BTreeSet<(usize, usize)> =
+            work.gathered.iter().map(|g| (table_rows(g.rows, g.cols), g.cols)).collect();
+        for _ in 0..2 {
+            products.iter().for_each(|p| self.improve_product(*p));
+            for &(rows, cols) in &tables {
+                let best = self.gathers.entry((rows, cols)).or_insert(0.0);
+                *best = best.max(limits::gather(rows, cols));
+            }
         }
     }
 

@@ -124,23 +124,39 @@ fn aggregation_of(step: Step) -> String {
     format!("Z_{}", aggregated(step))
 }
 
-/// Trains `repeat` epochs after one that warms up, and measures the machine's limits for the same work.
-pub fn run(
-    source: &str,
-    recipe: Option<&'static str>,
-    config: &Config,
-    repeat: usize,
-    machine: &mut Machine,
-) -> Result<Trial> {
+/// What is to be measured.
+pub struct Order<'a> {
+    /// The dataset, as `iglu train` takes it.
+    pub source: &'a str,
+    /// Recipe of the network, for the record.
+    pub recipe: Option<&'static str>,
+    /// The configuration.
+    pub config: Config,
+    /// Timed epochs.
+    pub repeat: usize,
+}
+
+/// Times of some epochs after one that warms up.
+#[derive(Default)]
+struct Epochs {
+    phases: Times,
+    /// Of whole epochs.
+    seconds: Vec<f64>,
+    evaluation: Vec<f64>,
+    /// The steps of the last one.
+    steps: Vec<StepTime>,
+}
+
+/// Trains, and measures the machine's limits for the same work.
+pub fn run(order: &Order<'_>, machine: &mut Machine) -> Result<Trial> {
     let mut clock = Stopwatch::new();
-    let data = iglu_data::load(source, &load_options(&config.data))?;
+    let data = iglu_data::load(order.source, &load_options(&order.config.data))?;
     if data.split.train.is_empty() {
-        return Err(Error::data(source, "no training node", "bench on data with a split"));
+        return Err(Error::data(order.source, "no training node", "measure on data with a split"));
     }
     let load_seconds = clock.lap();
     memory::forget_peak();
-    clock.lap();
-    let config = iglu::run::resolve(config, &data);
+    let config = iglu::run::resolve(&order.config, &data);
     let preprocess =
         Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
     let features = Arc::new(preprocess.apply(&data.features));
@@ -150,55 +166,62 @@ pub fn run(
     let loss = TaskLoss::new(&labels, &rows, &LossOptions::default())?;
     let mut engine = Engine::new(&config, network, sides.train.clone(), loss, rows.clone());
     let prepare_seconds = clock.lap();
-    engine.begin()?;
-    let (mut times, mut epoch_seconds, mut evaluation) = (Times::default(), Vec::new(), Vec::new());
-    let mut steps = Vec::new();
-    for epoch in 0..=repeat {
-        engine.take_timeline();
-        engine.epoch(epoch, repeat + 1)?;
-        steps = engine.take_timeline();
-        clock.lap();
-        evaluate(&mut engine, &sides, &config, &data);
-        if epoch > 0 {
-            evaluation.push(clock.lap());
-            times.add(epoch - 1, &steps);
-            epoch_seconds.push(steps.iter().map(|s| s.seconds).sum());
-        }
-    }
+    let mut epochs = train(&mut engine, order.repeat, |engine| evaluate(engine, &sides, &config, &data))?;
     let peak_bytes = memory::peak_bytes();
-    let works = works(&engine, &steps);
+    let works = works(&engine, &epochs.steps);
     let mut all = Work::default();
     works.iter().for_each(|(_, work)| all.add(work.clone()));
     let inference = work::inference(engine.network(), &sides.full);
-    let mut measured = all.clone();
-    measured.add(inference.clone());
-    machine.measure_products(&measured);
-    machine.measure_gathers(&measured);
+    for work in [&all, &inference] {
+        machine.measure(work);
+    }
     let aggregations = aggregations(&engine, &sides, &all, machine);
-    machine.measure_products(&measured);
-    machine.measure_gathers(&measured);
-    let mut phases: Vec<Phase> =
-        works.iter().map(|(name, work)| Phase::new(name, median(times.of(name)), work, machine)).collect();
-    phases.push(Phase::new("evaluation", median(&evaluation), &inference, machine));
-    let epoch = Phase::new("epoch", median(&epoch_seconds), &all, machine);
+    let mut phases: Vec<Phase> = works
+        .iter()
+        .map(|(name, work)| Phase::new(name, median(epochs.phases.of(name)), work, machine))
+        .collect();
+    phases.push(Phase::new("evaluation", median(&epochs.evaluation), &inference, machine));
+    let epoch = Phase::new("epoch", median(&epochs.seconds), &all, machine);
     Ok(Trial {
         data: data.name.clone(),
-        recipe,
+        recipe: order.recipe,
         nodes: data.graph.nodes(),
         edges: data.graph.counts().edges,
         train_nodes: sides.train.nodes(),
         rows: rows.len(),
-        epochs: repeat,
+        epochs: order.repeat,
         load_seconds,
         prepare_seconds,
         peak_bytes,
         square_ratio: epoch.seconds / (epoch.square_seconds + epoch.memory_seconds),
-        epoch_seconds,
+        epoch_seconds: epochs.seconds,
         epoch,
         phases,
         aggregations,
         products: rates(&all, machine),
     })
+}
+
+fn train(
+    engine: &mut Engine<'_>,
+    repeat: usize,
+    mut evaluate: impl FnMut(&mut Engine<'_>),
+) -> Result<Epochs> {
+    let mut out = Epochs::default();
+    engine.begin()?;
+    for epoch in 0..=repeat {
+        engine.take_timeline();
+        engine.epoch(epoch, repeat + 1)?;
+        out.steps = engine.take_timeline();
+        let watch = Stopwatch::new();
+        evaluate(engine);
+        if epoch > 0 {
+            out.evaluation.push(watch.seconds());
+            out.phases.add(epoch - 1, &out.steps);
+            out.seconds.push(out.steps.iter().map(|s| s.seconds).sum());
+        }
+    }
+    Ok(out)
 }
 
 /// What the steps of an epoch have to do, by the names of their phases.

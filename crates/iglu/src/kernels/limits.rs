@@ -5,7 +5,7 @@
 //! repetitions, since disturbances only ever slow a loop down.
 
 use super::vecmath::madd;
-use super::{Isa, Rows, RowsMut, gemm, isa, pages, simd_fn};
+use super::{Isa, Rows, RowsMut, gemm, isa, pages, prefetch_row, simd_fn};
 use crate::Real;
 use crate::observe::Stopwatch;
 use crate::rng::Key;
@@ -134,13 +134,12 @@ pub fn product(p: Product) -> f64 {
 simd_fn! {
     /// Adds up all values of the rows named, each row in one go, rows ahead prefetched.
     pub fn read_rows(x: Rows<'_>, ids: &[u32]) -> Real {
-        const AHEAD: usize = 4;
         const LANES: usize = 64;
+        let ahead = (6144 / (x.cols * size_of::<Real>()).max(1)).clamp(2, 16);
         let mut sum = [0.0 as Real; LANES];
         for (i, &id) in ids.iter().enumerate() {
-            if let Some(&next) = ids.get(i + AHEAD) {
-                let line = 64 / size_of::<Real>();
-                (0..x.cols).step_by(line).for_each(|at| super::spmm::prefetch(x.data, next as usize * x.stride + at));
+            if let Some(&next) = ids.get(i + ahead) {
+                prefetch_row(x.data, next as usize * x.stride, x.cols);
             }
             let row = x.row(id as usize).chunks_exact(LANES);
             let rest = row.remainder();
