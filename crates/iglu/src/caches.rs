@@ -46,6 +46,11 @@ impl Caches {
         }
     }
 
+    /// Drops everything held, as if nothing had been computed yet.
+    pub fn forget(&mut self) {
+        *self = Self::new(self.x.len() - 1);
+    }
+
     fn tick(&mut self) -> u64 {
         self.clock += 1;
         self.clock

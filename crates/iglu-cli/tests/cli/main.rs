@@ -13,6 +13,7 @@ mod plan;
 mod predict;
 mod recipes;
 mod report;
+mod resume;
 mod threads;
 mod train;
 mod usage;

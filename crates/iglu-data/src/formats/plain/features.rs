@@ -26,8 +26,8 @@ pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Features> {
     dense("x", &npz.array("x", remedy)?).map(Features::Dense)
 }
 
-/// An array with one row of features per node.
-pub(in crate::formats) fn dense(key: &str, array: &Array) -> Result<Mat> {
+/// An array with one row of features per node, all of them finite.
+pub fn dense(key: &str, array: &Array) -> Result<Mat> {
     let &[rows, cols] = array.shape() else {
         let found = format!("{}; expected [N, F]", array.describe());
         return Err(Error::data(

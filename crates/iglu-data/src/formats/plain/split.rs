@@ -97,7 +97,7 @@ fn ids<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize) -> Result<Vec<u32>
 }
 
 /// Nodes of one part, given as ids or as a mask over `n` nodes.
-pub(in crate::formats) fn node_ids(key: &str, array: &Array, n: usize) -> Result<Vec<u32>> {
+pub fn node_ids(key: &str, array: &Array, n: usize) -> Result<Vec<u32>> {
     let length = vector(key, array)?;
     if array.dtype().kind == Kind::Bool {
         return mask(key, array, n);
