@@ -4,6 +4,7 @@
 //! that [`run`] serves both the program and the Python package, and configurations are checked alike in both.
 
 mod bench;
+mod budget;
 mod clock;
 mod convert;
 mod embed;

@@ -1,7 +1,8 @@
-//! `iglu plan`: the steps that training would take.
+//! `iglu plan`: the steps that training would take, and the memory.
 
 use crate::settings::{self, SettingsArgs};
-use crate::text;
+use crate::train::load_options;
+use crate::{budget, text, threads};
 use iglu::Result;
 use iglu::lazy::plan;
 
@@ -9,12 +10,15 @@ const EXAMPLES: &str = "\
 Examples:
   iglu plan
   iglu plan --order backprop --layers 3
+  iglu plan graph.npz --hidden 512
   iglu plan --config runs/mine/config.toml";
 
 /// Arguments of `iglu plan`.
 #[derive(Debug, clap::Args)]
 #[command(args_override_self = true, after_help = EXAMPLES, after_long_help = long_help())]
 pub struct PlanArgs {
+    /// The data, to list what will be allocated: a file or folder in a known format, or `synth:NAME[@scale][#seed]`
+    data: Option<String>,
     #[command(flatten)]
     settings: SettingsArgs,
 }
@@ -25,6 +29,13 @@ fn long_help() -> String {
 
 /// Prints the steps.
 pub fn run(args: &PlanArgs) -> Result<()> {
-    let steps = plan::describe(&args.settings.resolve()?)?;
-    text::print(steps.trim_end())
+    let config = args.settings.resolve()?;
+    let Some(source) = &args.data else {
+        return text::print(plan::describe(&config)?.trim_end());
+    };
+    threads::pool(config.threads)?.install(|| {
+        let data = iglu_data::load(source, &load_options(&config.data))?;
+        let steps = plan::describe(&iglu::run::resolve(&config, &data))?;
+        text::print(&format!("{}\n\n{}", steps.trim_end(), budget::describe(&config, &data)?.trim_end()))
+    })
 }

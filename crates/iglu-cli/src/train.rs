@@ -1,5 +1,6 @@
 //! `iglu train`: from a dataset to the best network and the folder of the run.
 
+use crate::budget::{self, Budget};
 use crate::clock::Moment;
 use crate::folder::{Old, RunFolder};
 use crate::journal::Board;
@@ -47,6 +48,9 @@ pub struct TrainArgs {
     /// Write a checkpoint after every so many epochs, or seconds (`30s`), or never
     #[arg(long, value_name = "RHYTHM", default_value = "1")]
     checkpoint: Rhythm,
+    /// Refuse to start if training will take more than this (`4GiB`, `500MB`)
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Budget>,
     /// Train with this many seeds, from --seed on, each in a folder `seed-N` of its own
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000))]
     seeds: Option<u32>,
@@ -102,6 +106,7 @@ impl TrainArgs {
         let given = self.out.as_deref().map(|path| RunFolder::given(path, old)).transpose()?;
         let source = self.data.as_deref().unwrap_or(DEFAULT_SOURCE);
         let data = self.read(source, &config.data, &mut progress)?;
+        budget::check(self.memory, config, &data)?;
         let config = &with_split(config, &data);
         let folder = given.map_or_else(|| RunFolder::fresh(&data.name, Moment::now()), Ok)?;
         folder.clear()?;

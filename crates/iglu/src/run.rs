@@ -1,11 +1,15 @@
 //! `fit`: from a dataset and a configuration to the best model on validation, with events on the way.
 //!
-//! Files: `start` (choices left to the data), `course` (epoch after epoch, checkpoints, divergence).
+//! Files: `start` (choices left to the data), `course` (epoch after epoch, checkpoints, divergence), `memory` (what it
+//! will allocate).
 
 mod course;
+mod memory;
 mod start;
 #[cfg(test)]
 mod tests;
+
+pub use memory::{Item, memory};
 
 use crate::checkpoint::Checkpoint;
 use crate::config::{Auto, Config, HIDDEN, Order, Scaling, Setting};

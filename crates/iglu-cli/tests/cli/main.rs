@@ -10,6 +10,7 @@ mod evaluate;
 mod folder;
 mod harness;
 mod layers;
+mod memory;
 mod plan;
 mod predict;
 mod recipes;

@@ -18,7 +18,7 @@ pub struct Item {
 }
 
 /// Program, stacks, allocator: what a run on a tiny graph takes.
-const BASE: u64 = 12 << 20;
+const BASE: u64 = 20 << 20;
 
 /// Copies of the parameters: themselves, two moments, the best, those of the last checkpoint, and gradients.
 const COPIES: u64 = 10;
@@ -67,7 +67,7 @@ impl Sizes<'_> {
             item("embeddings", engines * self.embeddings(), narrower),
             item("aggregates", engines * self.aggregates(), narrower),
             item("gradients of embeddings", engines * self.gradients(), narrower),
-            item("work space", self.work(), narrower),
+            item("work space", engines * self.work(), narrower),
             item("parameters and optimiser", engines * COPIES * 4 * self.network.params() as u64, narrower),
         ]
     }
@@ -149,11 +149,15 @@ impl Sizes<'_> {
     fn work(&self) -> u64 {
         let layers = 1..=self.network.graph_layers();
         let widest = layers.clone().map(|k| self.network.width(k)).max().unwrap_or(0);
-        let parts = layers.clone().filter(|&k| k > 1).map(|k| self.network.at(k).look.parts()).max().unwrap_or(0);
+        let parts =
+            layers.clone().filter(|&k| k > 1).map(|k| self.network.at(k).look.parts()).max().unwrap_or(0);
         let moments = self.network.layers().iter().any(|l| l.look == Look::Moments);
         let refresh = match self.config.train.order {
             Order::Exact => layers.map(|k| 2 * self.mat(self.network.width(k))).sum(),
-            _ => (1 + if moments { parts } else { parts.min(2) }) as u64 * self.mat(widest),
+            order => {
+                let whole = if order == Order::Inverted { 1 } else { 2 };
+                (whole + if moments { parts + 2 } else { parts.min(2) }) as u64 * self.mat(widest)
+            }
         };
         let nodes = self.data.graph.nodes() as u64;
         let full = |width: usize| nodes * (width * size_of::<Real>()) as u64;

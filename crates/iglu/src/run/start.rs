@@ -6,7 +6,7 @@ use crate::lazy::Engine;
 use crate::network::Network;
 use crate::observe::{HistoryPoint, Seconds, Stopwatch};
 use crate::side::Sides;
-use crate::{Error, Norm, Result};
+use crate::{Dataset, Error, Norm, Result};
 
 /// Below this number of training rows lazy dropout is expected to help, above it is not.
 const FEW_ROWS: usize = 4096;
@@ -67,55 +67,10 @@ impl Started {
 }
 
 impl Run<'_> {
-    /// Whether alternatives can be tried: two engines live side by side meanwhile, and validation has to tell.
-    fn can_try(&self) -> bool {
-        const MOST_VALUES: usize = 128 << 20;
-        let values =
-            self.data.graph.nodes() * self.config.network.hidden.or(HIDDEN) * self.config.network.layers;
-        !self.data.split.val.is_empty() && values <= MOST_VALUES
-    }
-
-    /// The configuration to start from, and the changes to try one after the other, each on the best so far.
-    fn questions(&self) -> (Config, Vec<Change>) {
-        let mut base = self.config.clone();
-        let mut changes: Vec<Change> = Vec::new();
-        let (t, n) = (&mut base.train, &mut base.network);
-        if t.start == Start::Auto {
-            t.start = Start::Mlp;
-            (t.start_epochs, t.start_dropout) = (10, 0.2);
-            for (epochs, dropout) in [(0, 0.2), (3, 0.2), (3, 0.5), (10, 0.5)] {
-                changes.push(Change::new(0.0, move |c| {
-                    (c.train.start_epochs, c.train.start_dropout) = (epochs, dropout);
-                }));
-            }
-        }
-        let lazy = t.order == Order::Inverted && t.proximal != Proximal::Off && n.layers > 1;
-        if t.lazy_dropout == Auto::Auto {
-            let few = lazy && self.rows.len() < FEW_ROWS;
-            let (likely, other) = if few {
-                (LazyDropout::Free, LazyDropout::Off)
-            } else {
-                (LazyDropout::Off, LazyDropout::Free)
-            };
-            t.lazy_dropout = Auto::Set(likely);
-            if lazy {
-                changes.push(Change::new(CLEARLY, move |c| c.train.lazy_dropout = Auto::Set(other)));
-            }
-        }
-        if n.operator == Auto::Auto && n.layer == "sage" {
-            n.operator = Auto::Set(Norm::Mean);
-            changes.push(Change::new(0.0, |c| c.network.operator = Auto::Set(Norm::Sym)));
-        }
-        if !self.can_try() {
-            changes.clear();
-        }
-        (base, changes)
-    }
-
     /// Starts the network; where something is left to the data, whatever is best on the validation nodes after one
     /// epoch.
     pub(super) fn start(&self, rate_factor: f64, seconds: &mut Seconds) -> Result<Candidate<'_>> {
-        let (base, changes) = self.questions();
+        let (base, changes) = questions(&self.config, self.data);
         let mut started = Started { rate_factor, states: Vec::new() };
         let mut best = self.candidate(base, &mut started, seconds)?;
         if !changes.is_empty() {
@@ -184,4 +139,50 @@ impl Run<'_> {
         seconds.eval += clock.lap();
         Ok(())
     }
+}
+
+/// Whether alternatives can be tried: two engines live side by side meanwhile, and validation has to tell.
+fn can_try(config: &Config, data: &Dataset) -> bool {
+    const MOST_VALUES: usize = 128 << 20;
+    let values = data.graph.nodes() * config.network.hidden.or(HIDDEN) * config.network.layers;
+    !data.split.val.is_empty() && values <= MOST_VALUES
+}
+
+/// The configuration to start from, and the changes to try one after the other, each on the best so far.
+fn questions(config: &Config, data: &Dataset) -> (Config, Vec<Change>) {
+    let mut base = config.clone();
+    let mut changes: Vec<Change> = Vec::new();
+    let (t, n) = (&mut base.train, &mut base.network);
+    if t.start == Start::Auto {
+        t.start = Start::Mlp;
+        (t.start_epochs, t.start_dropout) = (10, 0.2);
+        for (epochs, dropout) in [(0, 0.2), (3, 0.2), (3, 0.5), (10, 0.5)] {
+            changes.push(Change::new(0.0, move |c| {
+                (c.train.start_epochs, c.train.start_dropout) = (epochs, dropout);
+            }));
+        }
+    }
+    let lazy = t.order == Order::Inverted && t.proximal != Proximal::Off && n.layers > 1;
+    if t.lazy_dropout == Auto::Auto {
+        let few = lazy && data.split.train.len() < FEW_ROWS;
+        let (likely, other) =
+            if few { (LazyDropout::Free, LazyDropout::Off) } else { (LazyDropout::Off, LazyDropout::Free) };
+        t.lazy_dropout = Auto::Set(likely);
+        if lazy {
+            changes.push(Change::new(CLEARLY, move |c| c.train.lazy_dropout = Auto::Set(other)));
+        }
+    }
+    if n.operator == Auto::Auto && n.layer == "sage" {
+        n.operator = Auto::Set(Norm::Mean);
+        changes.push(Change::new(0.0, |c| c.network.operator = Auto::Set(Norm::Sym)));
+    }
+    if !can_try(config, data) {
+        changes.clear();
+    }
+    (base, changes)
+}
+
+/// Whether a run will try something out, and so hold two networks for a while.
+pub(super) fn tries(config: &Config, data: &Dataset) -> bool {
+    !questions(config, data).1.is_empty()
 }
