@@ -3,6 +3,7 @@
 //! Results go to stdout, everything else to stderr. One file per subcommand; no algorithm lives here. A library, so
 //! that [`run`] serves both the program and the Python package, and configurations are checked alike in both.
 
+mod bench;
 mod clock;
 mod convert;
 mod embed;
@@ -79,6 +80,8 @@ enum Command {
     Plan(Box<plan::PlanArgs>),
     /// Write a synthetic graph to a file, or list the shapes there are
     Synth(synth::SynthArgs),
+    /// Time training phase by phase, against the limits of this machine
+    Bench(Box<bench::BenchArgs>),
     /// List the built-in recipes (networks of the paper's tables), or print one
     Recipes(recipes::RecipesArgs),
 }
@@ -95,6 +98,7 @@ impl Command {
             Self::Convert(args) => convert::run(args),
             Self::Plan(args) => plan::run(args),
             Self::Synth(args) => synth::run(args),
+            Self::Bench(args) => bench::run(args),
             Self::Recipes(args) => recipes::run(args),
         }
     }

@@ -156,6 +156,14 @@ impl SettingsArgs {
         combined(Table::new(), &self.assignments(&Keys::new()?)?)
     }
 
+    /// The same, on this recipe where the user gave neither a recipe nor a file.
+    pub fn resolve_or(&self, recipe: Option<&str>) -> Result<Config> {
+        match recipe.filter(|_| self.recipe.is_none() && self.config.is_none()) {
+            Some(name) => self.resolve_over(&recipes::find(name)?.config()?),
+            None => self.resolve(),
+        }
+    }
+
     /// The same, on another ground than the defaults.
     pub fn resolve_over(&self, config: &Config) -> Result<Config> {
         let table = Table::try_from(config);

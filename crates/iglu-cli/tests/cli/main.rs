@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failure in a helper is a failed test")]
 
+mod bench;
 mod browser;
 mod data;
 mod embed;

@@ -60,6 +60,18 @@ pub struct Engine<'a> {
     pub(super) interrupt: Interrupt,
     /// Seconds spent in refreshes and in passes.
     pub(super) seconds: [f64; 2],
+    pub(super) timeline: Vec<StepTime>,
+}
+
+/// How long a step took.
+#[derive(Debug, Clone, Copy)]
+pub struct StepTime {
+    /// The step.
+    pub step: Step,
+    /// All its seconds.
+    pub seconds: f64,
+    /// Of these: aggregates that it found stale.
+    pub aggregation: f64,
 }
 
 impl<'a> Engine<'a> {
@@ -103,6 +115,7 @@ impl<'a> Engine<'a> {
             rate_factor: 1.0,
             interrupt: Interrupt::default(),
             seconds: [0.0; 2],
+            timeline: Vec::new(),
             config: config.clone(),
             side,
             loss,
@@ -172,6 +185,11 @@ impl<'a> Engine<'a> {
         self.seconds
     }
 
+    /// The steps carried out since this was last asked.
+    pub fn take_timeline(&mut self) -> Vec<StepTime> {
+        std::mem::take(&mut self.timeline)
+    }
+
     /// Warm start (where the configuration has one) and [`Engine::settle`]; returns the start's loss.
     pub fn begin(&mut self) -> Result<Option<f64>> {
         let loss = self.warm_start()?;
@@ -233,7 +251,7 @@ impl<'a> Engine<'a> {
 
     fn step(&mut self, step: Step, moment: Moment) -> Result<()> {
         self.interrupt.check()?;
-        let watch = Stopwatch::new();
+        let (watch, aggregated) = (Stopwatch::new(), self.caches.seconds);
         let kind = match step {
             Step::RefreshX(k) => {
                 self.refresh_x(k);
@@ -257,7 +275,9 @@ impl<'a> Engine<'a> {
                 1
             }
         };
-        self.seconds[kind] += watch.seconds();
+        let (seconds, aggregation) = (watch.seconds(), self.caches.seconds - aggregated);
+        self.seconds[kind] += seconds;
+        self.timeline.push(StepTime { step, seconds, aggregation });
         Ok(())
     }
 
