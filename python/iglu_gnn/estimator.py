@@ -168,18 +168,17 @@ class IGLUClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         Ctrl-C raises KeyboardInterrupt and leaves the best network so far in place.
         """
+        # A fit that fails leaves nothing behind that could be taken for its result.
+        self.__dict__.pop("model_", None)
         frame, seed = self._frame(X, graph, reset=True), _targets.seed(self.random_state)
-        rows, n = frame.rows, frame.n_nodes
-        y = self._labels(y, len(rows))
-        chosen, judged = self._parts(train, val, len(rows))
+        y = self._labels(y, len(frame.rows))
+        chosen, judged = self._parts(train, val, len(frame.rows))
         known = np.concatenate([chosen, judged])
         if check_classification_targets is not None:
             check_classification_targets(y[known])
         labels, self.classes_ = _targets.encoded(y, known)
         chosen, judged = self._held_out(chosen, judged, labels, seed)
-        whole = np.full((n, *labels.shape[1:]), -1, np.int64)
-        whole[rows] = labels
-        data = frame.labelled(whole, rows[chosen], rows[judged])
+        data = frame.labelled(labels, chosen, judged)
         self._frame_: _Frame | None = frame.kept()
         try:
             trained = train_network(
@@ -201,7 +200,7 @@ class IGLUClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         """Probabilities of classes [N, C]; for labels, the probability of each."""
         logits = self._logits(X, graph).astype(np.float64)
         if self.model_.multi_label:
-            return 1.0 / (1.0 + np.exp(-logits))
+            return np.exp(-np.logaddexp(0, -logits))
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         return powers / powers.sum(axis=1, keepdims=True)
 
@@ -246,8 +245,6 @@ class IGLUClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         made.history_, made.best_epoch_, made._frame_ = [], 0, None
         return made
 
-    # What is inside.
-
     def _config(self, seed: int) -> Config:
         # Only what differs from a default is said, so that it wins over a recipe and the rest does not.
         defaults = {name: p.default for name, p in inspect.signature(type(self).__init__).parameters.items()}
@@ -259,7 +256,7 @@ class IGLUClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         values["seed"] = seed
         if self.class_weight is not None:
             values.update(_targets.class_weights(self.class_weight, self.classes_))
-        return Config(self.recipe, **values, **(self.options or {}))
+        return Config(self.recipe, **{**values, **(self.options or {})})
 
     def _take(self, trained: Trained) -> IGLUClassifier:
         self.model_: Model = trained.model
@@ -389,11 +386,13 @@ class _Frame:
         """The data without labels."""
         return self.source if self.source is not None else _convert.as_dataset(self.graph, self.X)
 
-    def labelled(self, y: np.ndarray, train: np.ndarray, val: np.ndarray) -> Dataset:
-        """The data with these labels and this split."""
+    def labelled(self, labels: np.ndarray, train: np.ndarray, val: np.ndarray) -> Dataset:
+        """The data with labels of the nodes asked about; `train` and `val` count among these."""
+        y = np.full((self.n_nodes, *labels.shape[1:]), -1, np.int64)
+        y[self.rows] = labels
         if self.source is not None:
-            return self.source._with_labels(y, train, val, np.zeros(0, np.int64))
-        return _convert.as_dataset(self.graph, self.X, y, train=train, val=val)
+            return self.source._with_labels(y, self.rows[train], self.rows[val], np.zeros(0, np.int64))
+        return _convert.as_dataset(self.graph, self.X, y, train=self.rows[train], val=self.rows[val])
 
     def kept(self) -> _Frame:
         """What predictions need of it later: the graph, and the data if that brings the features."""

@@ -137,6 +137,10 @@ def test_a_second_fit_forgets_the_first(village) -> None:
     clf.fit(village.X[:50], village.y[:50] > 0)
     assert clf.classes_.tolist() == [False, True] and clf.predict(village.X).shape == (village.n,)
     assert copy.deepcopy(clf).fit(village.X, village.y, graph=village.edges).model_.to_bytes() == first
+    with pytest.raises(iglu_gnn.UsageError):
+        clf.set_params(lr=-1.0).fit(village.X, village.y)
+    with pytest.raises(NotFittedError):
+        clf.predict(village.X)
 
 
 def test_files_and_pickles(village, tmp_path: Path) -> None:

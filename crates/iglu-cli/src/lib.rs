@@ -6,6 +6,7 @@
 mod bench;
 mod clock;
 mod convert;
+mod embed;
 mod evaluate;
 mod exit;
 mod folder;
@@ -42,6 +43,7 @@ Examples:
   iglu train graph.npz --layers 3 --out runs/a    train on your own data
   iglu train ppi/ --recipe ppi-large              a network of the paper
   iglu predict runs/a graph.npz --out scores.npy  scores of every node
+  iglu embed runs/a graph.npz --out x.npy         embeddings of every node
   iglu evaluate runs/a graph.npz                  all scores, class by class
   iglu report runs/a runs/b --out compare.html    runs side by side
   iglu inspect graph.npz                          what is in a file
@@ -64,6 +66,8 @@ enum Command {
     Train(Box<train::TrainArgs>),
     /// Compute the scores of all nodes with a saved network
     Predict(predict::PredictArgs),
+    /// Write the embeddings that a layer of a saved network gives every node
+    Embed(embed::EmbedArgs),
     /// Score a saved network on every split of a dataset
     Evaluate(evaluate::EvaluateArgs),
     /// Make the page of a run, or compare several runs
@@ -87,6 +91,7 @@ impl Command {
         match self {
             Self::Train(args) => train::run(args),
             Self::Predict(args) => predict::run(args),
+            Self::Embed(args) => embed::run(args),
             Self::Evaluate(args) => evaluate::run(args),
             Self::Report(args) => report::run(args),
             Self::Inspect(args) => inspect::run(args),

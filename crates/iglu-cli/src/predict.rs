@@ -2,6 +2,8 @@
 
 mod rows;
 
+pub use rows::node_name;
+
 use crate::judge::Judge;
 use crate::text::{self, aligned};
 use crate::threads;
@@ -34,7 +36,7 @@ probabilities of all classes (--proba) or the N most likely ones (--top-k N).";
 pub struct PredictArgs {
     /// A best.safetensors, or the folder of a run
     model: PathBuf,
-    /// An .npz file, or `synth:NAME[@scale][#seed]`
+    /// A file or folder in a known format, or `synth:NAME[@scale][#seed]`
     data: String,
     /// File for the scores, .npy or .csv
     #[arg(long, value_name = "FILE")]

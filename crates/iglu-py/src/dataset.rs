@@ -28,6 +28,7 @@ use std::sync::Arc;
 /// >>> Dataset([[0, 1], [1, 2]], np.eye(3), [0, 1, 1], train=[0, 1])
 /// Dataset(3 nodes, 2 edges, 3 features, 2 classes; 2 train, 0 val, 0 test)
 #[pyclass(frozen, module = "iglu_gnn")]
+#[derive(Clone)]
 pub struct Dataset {
     pub core: Arc<Core>,
     /// How the split was chosen, with its seed, where it is not a stored one.
@@ -46,8 +47,7 @@ impl Dataset {
     #[pyo3(signature = (*args, **options))]
     fn new(args: &Bound<'_, PyTuple>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let made = args.py().import("iglu_gnn._convert")?.getattr("as_dataset")?.call(args, options)?;
-        let made = made.cast::<Self>()?.get();
-        Ok(Self { core: made.core.clone(), drawn: made.drawn.clone() })
+        Ok(made.cast::<Self>()?.get().clone())
     }
 
     /// Puts parts together that `_convert.py` has made arrays of.

@@ -1,7 +1,8 @@
 //! `iglu_gnn._native.train`: training in a thread of its own while the caller's thread listens.
 //!
 //! The caller's thread waits without the interpreter's lock. It wakes for every epoch, to call back, and every
-//! [`TICK`], to see whether a signal has come.
+//! [`TICK`], to see whether a signal has come. Then training is asked to stop, and the best model so far comes with the
+//! exception. As long as there is none, nobody waits: the worker ends by itself where it next looks up.
 
 use crate::config::{Config, loads};
 use crate::dataset::Dataset;
@@ -18,10 +19,13 @@ use pyo3::types::PyDict;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a signal may go unnoticed.
 const TICK: Duration = Duration::from_millis(50);
+
+/// How long a worker without a model is waited for after a signal.
+const GRACE: Duration = Duration::from_millis(100);
 
 /// A finished run: the model of the best validation score, and how it went.
 #[pyclass(frozen, module = "iglu_gnn")]
@@ -105,6 +109,7 @@ pub fn train(
 ) -> PyResult<Trained> {
     let _running = Running::new();
     let (outcome, raised) = listen(py, &config.core, dataset, callback);
+    let Some(outcome) = outcome else { return Err(raised.unwrap_or_else(|| errors::closing(py))) };
     let trained = work::finished(py, outcome).map(Trained::of);
     let Some(raised) = raised else { return trained };
     if let Ok(mut trained) = trained {
@@ -121,52 +126,73 @@ impl Trained {
     }
 }
 
-/// What became of the run, and what was raised meanwhile.
+/// What the worker says.
+enum Message {
+    /// Something happened; it waits for an answer.
+    Event(Event),
+    /// Nothing will happen any more.
+    Over(Box<Outcome<Finished>>),
+}
+
+/// Trains in a thread of its own. It outlives this call where a signal came before there was a model.
+fn start(
+    config: &CoreConfig,
+    dataset: &Dataset,
+    interrupt: &Interrupt,
+) -> (Receiver<Message>, Sender<Control>) {
+    let (tell, told) = channel();
+    let (answer, answers) = channel();
+    let (config, dataset, interrupt) = (config.clone(), dataset.clone(), interrupt.clone());
+    thread::spawn(move || {
+        let _running = Running::new();
+        let mut wire = Wire { tell: tell.clone(), answers };
+        let outcome = pooled(config.threads, || {
+            let (data, config) = dataset.ready(&config)?;
+            Fit::new(&config, &data).interrupt(&interrupt).run(&mut wire)
+        });
+        // Nobody may be there to hear it.
+        let _ = tell.send(Message::Over(Box::new(outcome)));
+    });
+    (told, answer)
+}
+
+/// What became of the run, unless nobody waited for it, and what was raised meanwhile.
 fn listen(
     py: Python<'_>,
     config: &CoreConfig,
     dataset: &Dataset,
     callback: Option<&Bound<'_, PyAny>>,
-) -> (Outcome<Finished>, Option<PyErr>) {
-    let (tell, mut told) = channel();
-    let (answer, answers) = channel();
+) -> (Option<Outcome<Finished>>, Option<PyErr>) {
     let interrupt = Interrupt::new();
-    thread::scope(|scope| {
-        let worker = scope.spawn(|| {
-            let mut wire = Wire { tell, answers };
-            pooled(config.threads, || {
-                let (data, config) = dataset.ready(config)?;
-                Fit::new(&config, &data).interrupt(&interrupt).run(&mut wire)
-            })
-        });
-        let mut raised = None;
-        loop {
-            let (message, back) = py.detach(|| (told.recv_timeout(TICK), told));
-            told = back;
-            match message {
-                Ok(event) => {
-                    let control =
-                        if raised.is_none() { hear(py, callback, &event) } else { Ok(Control::Stop) };
-                    let control = control.unwrap_or_else(|e| {
-                        raised = Some(e);
-                        Control::Stop
-                    });
-                    // A worker that has gone needs no answer.
-                    let _ = answer.send(control);
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+    let (mut told, answer) = start(config, dataset, &interrupt);
+    let (mut raised, mut since, mut kept) = (None, None, false);
+    loop {
+        let (message, back) = py.detach(|| (told.recv_timeout(TICK), told));
+        told = back;
+        match message {
+            Ok(Message::Over(outcome)) => return (Some(*outcome), raised),
+            Ok(Message::Event(event)) => {
+                kept |= matches!(event, Event::Epoch { best: true, .. });
+                let control = if raised.is_none() { hear(py, callback, &event) } else { Ok(Control::Stop) };
+                let control = control.unwrap_or_else(|e| {
+                    raised = Some(e);
+                    Control::Stop
+                });
+                // A worker that has gone needs no answer.
+                let _ = answer.send(control);
             }
-            if raised.is_none() {
-                raised = interrupted(py);
-            }
-            if raised.is_some() {
-                interrupt.request();
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return (None, raised),
+        }
+        raised = raised.or_else(|| interrupted(py));
+        if raised.is_some() {
+            interrupt.request();
+            let since: &mut Instant = since.get_or_insert_with(Instant::now);
+            if !kept && since.elapsed() > GRACE {
+                return (None, raised);
             }
         }
-        let outcome = py.detach(|| worker.join());
-        (outcome.unwrap_or_else(|payload| Err(work::said(payload.as_ref()))), raised)
-    })
+    }
 }
 
 /// What a signal raised, or the end of the interpreter.
@@ -201,7 +227,7 @@ fn hear(py: Python<'_>, callback: Option<&Bound<'_, PyAny>>, event: &Event) -> P
 
 /// The worker's end: tells of epochs and waits for the answer.
 struct Wire {
-    tell: Sender<Event>,
+    tell: Sender<Message>,
     answers: Receiver<Control>,
 }
 
@@ -210,7 +236,7 @@ impl Observer for Wire {
         if !matches!(event, Event::Epoch { .. } | Event::RolledBack { .. }) {
             return Control::Continue;
         }
-        let sent = self.tell.send(event.clone());
+        let sent = self.tell.send(Message::Event(event.clone()));
         sent.map_or(Control::Stop, |()| self.answers.recv().unwrap_or(Control::Stop))
     }
 }

@@ -5,6 +5,7 @@
 mod bench;
 mod browser;
 mod data;
+mod embed;
 mod evaluate;
 mod folder;
 mod harness;

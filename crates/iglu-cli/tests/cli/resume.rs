@@ -23,6 +23,9 @@ fn events(scratch: &Scratch, folder: &str) -> Vec<Value> {
         fields.retain(|key, _| {
             !["seconds", "peak_rss_bytes", "command", "time", "threads"].contains(&key.as_str())
         });
+        if let Some(config) = event.get_mut("config").and_then(Value::as_object_mut) {
+            config.remove("threads");
+        }
         event
     };
     text.lines().map(clean).collect()
@@ -31,7 +34,7 @@ fn events(scratch: &Scratch, folder: &str) -> Vec<Value> {
 fn check_same(scratch: &Scratch, folder: &str, whole: &str) {
     let model = |folder: &str| scratch.read(&format!("{folder}/best.safetensors"));
     assert!(model(folder) == model(whole), "{folder}: another model");
-    assert_eq!(events(scratch, folder), events(scratch, whole), "{folder}: other events");
+    assert!(events(scratch, folder) == events(scratch, whole), "{folder}: other events");
 }
 
 fn spawn(scratch: &Scratch, args: &str) -> Child {
