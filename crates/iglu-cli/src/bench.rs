@@ -102,7 +102,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     let started = Moment::now().iso();
     let threads = args.settings.resolve_or(None)?.threads;
     let (trials, machine) = threads::pool(threads)?.install(|| trials(args))?;
-    let command: Vec<String> = std::env::args().skip(1).collect();
+    let command: Vec<String> = crate::words().iter().map(|w| w.to_string_lossy().into_owned()).collect();
     let bench = Bench {
         version: env!("CARGO_PKG_VERSION"),
         command: format!("iglu {}", command.join(" ")),
