@@ -22,26 +22,22 @@ pub struct Resumed {
 /// Where a run stands.
 pub enum Point {
     /// At a checkpoint; nothing: at the beginning.
-    Run(Option<Found>),
+    Run(Box<Option<Found>>),
     /// At one of several seeds.
-    Seeds(Seeds),
+    Seeds(Box<Seeds>),
 }
 
 impl Resumed {
     /// Reads what there is; flags may only repeat what the run was begun with.
     pub fn read(folder: &RunFolder, flags: &SettingsArgs) -> Result<Self> {
-        let (asked, source, point) = match Seeds::read(folder)? {
-            Some(seeds) => (seeds.config.clone(), seeds.source.clone(), Point::Seeds(seeds)),
-            None => match folder.checkpoint()? {
-                Some(found) => {
-                    let (asked, source) = (&found.checkpoint.notes.asked, &found.around.source);
-                    (asked.clone(), source.clone(), Point::Run(Some(found)))
-                }
-                None => {
-                    let (asked, source) = origin(folder)?;
-                    (asked, source, Point::Run(None))
-                }
-            },
+        let (asked, source, point) = if let Some(seeds) = Seeds::read(folder)? {
+            (seeds.config.clone(), seeds.source.clone(), Point::Seeds(Box::new(seeds)))
+        } else if let Some(found) = folder.checkpoint()? {
+            let (asked, source) = (found.checkpoint.notes.asked.clone(), found.around.source.clone());
+            (asked, source, Point::Run(Box::new(Some(found))))
+        } else {
+            let (asked, source) = origin(folder)?;
+            (asked, source, Point::Run(Box::new(None)))
         };
         let config = flags.resolve_over(&asked)?;
         check_settings(&config, &asked)?;

@@ -103,7 +103,7 @@ impl<'a> Session<'a> {
         };
         let trained = fit.run(&mut Both(progress, &mut journal));
         progress.finish();
-        let Trained { model, mut report } = trained.or_else(|e| self.failed(folder, e))?;
+        let Trained { model, mut report } = trained.or_else(|e| failed(folder, e))?;
         folder.keep(&model)?;
         if report.interrupted {
             return Err(stopped(folder, &report, config)?);
@@ -137,20 +137,6 @@ impl<'a> Session<'a> {
         Ok(Finished { json, text })
     }
 
-    /// What can go on later stays; the rest of a run that gave nothing is removed.
-    fn failed<T>(&self, folder: &RunFolder, e: Error) -> Result<T> {
-        if folder.has_checkpoint() {
-            let e = match e {
-                Error::Output { place, found, fix } => {
-                    Error::Output { place, found, fix: format!("{fix}; then go on: {}", go_on(folder)) }
-                }
-                other => other,
-            };
-            return Err(e);
-        }
-        folder.clear().and(Err(e))
-    }
-
     fn scores(&self, model: &iglu::model::Model) -> Result<Vec<Scores>> {
         let logits = model.predict(self.data)?;
         Ok(Judge::new(model, self.data, &logits).scores(Depth::Cheap))
@@ -178,6 +164,20 @@ impl<'a> Session<'a> {
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         })
     }
+}
+
+/// What can go on later stays; the rest of a run that gave nothing is removed.
+fn failed<T>(folder: &RunFolder, e: Error) -> Result<T> {
+    if folder.has_checkpoint() {
+        let e = match e {
+            Error::Output { place, found, fix } => {
+                Error::Output { place, found, fix: format!("{fix}; then go on: {}", go_on(folder)) }
+            }
+            other => other,
+        };
+        return Err(e);
+    }
+    folder.clear().and(Err(e))
 }
 
 /// The command that goes on with a run.

@@ -133,11 +133,11 @@ impl TrainArgs {
         match resumed.point {
             Point::Seeds(seeds) => self.several(&session, &seeds, folder, &mut progress, load),
             Point::Run(found) => {
-                if let Some(found) = &found {
+                if let Some(found) = &*found {
                     session.check_data(&found.around.data)?;
                 }
-                progress.say(&resume::greeting(found.as_ref()));
-                self.one(&session, &resumed.config, folder, found, &mut progress, load)
+                progress.say(&resume::greeting((*found).as_ref()));
+                self.one(&session, &resumed.config, folder, *found, &mut progress, load)
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use super::start::Candidate;
 use super::{EPOCHS, Run, Trained};
+#[cfg(test)]
+use crate::Real;
 use crate::checkpoint::{Checkpoint, Notes};
 use crate::config::Config;
 use crate::lazy::{Engine, POLISH_RATE};
@@ -254,18 +256,15 @@ impl<'r> Course<'r> {
     fn go_back(&mut self, diverged: Error, observer: &mut dyn Observer) -> Result<()> {
         let epoch = self.last.as_ref().map_or(0, |last| last.notes.ran);
         halve(&mut self.halvings, epoch, diverged, observer)?;
-        match self.last.take() {
-            Some(last) => {
-                self.go_back_to(last)?;
-                self.engine.set_rate_factor(rate_factor(self.halvings));
-            }
-            None => {
-                #[cfg(test)]
-                let fault = self.fault;
-                *self = Self::start(self.run, self.halvings, observer)?;
-                #[cfg(test)]
-                self.sabotage(fault);
-            }
+        if let Some(last) = self.last.take() {
+            self.go_back_to(last)?;
+            self.engine.set_rate_factor(rate_factor(self.halvings));
+        } else {
+            #[cfg(test)]
+            let fault = self.fault;
+            *self = Self::start(self.run, self.halvings, observer)?;
+            #[cfg(test)]
+            self.sabotage(fault);
         }
         Ok(())
     }
@@ -349,7 +348,7 @@ impl Course<'_> {
         let Some(fault) = &mut self.fault else { return };
         if fault.epoch == self.ran && fault.times > 0 {
             fault.times -= 1;
-            self.engine.network_mut().at_mut(fault.layer).params[0].data_mut()[0] = f32::NAN.into();
+            self.engine.network_mut().at_mut(fault.layer).params[0].data_mut()[0] = Real::NAN;
         }
     }
 }

@@ -103,9 +103,12 @@ fn every_order_goes_on_as_if_never_stopped() {
     }
 }
 
+/// A name, and what it changes.
+type Case = (&'static str, fn(&mut Config));
+
 #[test]
 fn every_kind_of_state_is_kept() {
-    let cases: [(&str, fn(&mut Config)); 8] = [
+    let cases: [Case; 8] = [
         ("batch norm", |c| c.network.norm = NormKind::Batch),
         ("polish", |c| c.train.polish = 3),
         ("momentum", |c| (c.optim.method, c.optim.momentum, c.optim.lr) = (Method::Sgd, 0.9, 0.01)),
