@@ -8,6 +8,8 @@ mod evaluate;
 mod folder;
 mod harness;
 mod layers;
+#[cfg(target_os = "linux")]
+mod matrix;
 mod plan;
 mod predict;
 mod recipes;
