@@ -1,6 +1,6 @@
 //! How the program ends: messages on stderr and exit codes. A panic is a bug and asks to be reported.
 
-use crate::text;
+use crate::{signals, text};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
 const USAGE: u8 = 64;
@@ -10,6 +10,10 @@ const BUG: u8 = 70;
 pub fn code(result: iglu::Result<()>) -> u8 {
     match result {
         Ok(()) => 0,
+        Err(e @ iglu::Error::Interrupted { .. }) => {
+            text::note(&format!("stopped: {e}"));
+            signals::code()
+        }
         Err(e) => {
             text::note(&format!("error: {e}"));
             e.exit_code()

@@ -4,6 +4,7 @@
 use crate::clock::Moment;
 use iglu::model::Model;
 use iglu::{Error, Result};
+use iglu_data::checkpoint;
 use iglu_report::{names, tensorboard};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -49,6 +50,15 @@ impl RunFolder {
         }
     }
 
+    /// The folder of a run that goes on.
+    pub fn of_run(path: &Path) -> Result<Self> {
+        if !path.is_dir() {
+            let fix = "name a folder that `iglu train` has written";
+            return Err(Error::missing(quoted(path), "there is no such folder", fix));
+        }
+        Self::claim(path.to_path_buf(), false)
+    }
+
     /// A new folder `runs/NAME-YYYYMMDD-HHMMSS`.
     pub fn fresh(name: &str, now: Moment) -> Result<Self> {
         Self::fresh_in(Path::new(RUNS), name, now)
@@ -68,9 +78,11 @@ impl RunFolder {
         }
     }
 
-    /// The folder of one seed in this one.
+    /// The folder of one seed in this one, made if it is not there.
     pub fn seed(&self, seed: u64) -> Result<Self> {
-        Self::given(&self.path.join(format!("{}{seed}", names::SEED)), Old::Refuse)
+        let path = self.path.join(format!("{}{seed}", names::SEED));
+        fs::create_dir_all(&path).map_err(|e| unwritable(&path, &e))?;
+        Self::claim(path, true)
     }
 
     fn claim(path: PathBuf, made: bool) -> Result<Self> {
@@ -108,7 +120,37 @@ impl RunFolder {
     pub fn append(&self, name: &str) -> Result<Appended> {
         let path = self.path.join(name);
         let opened = OpenOptions::new().create(true).append(true).open(&path);
-        opened.map(|file| Appended { file, path: path.clone() }).map_err(|e| unwritable(&path, &e))
+        let file = opened.map_err(|e| unwritable(&path, &e))?;
+        let length = file.metadata().map_err(|e| unwritable(&path, &e))?.len();
+        Ok(Appended { file, path, length })
+    }
+
+    /// Opens a file that has grown, and cuts it back to the length it had at some moment.
+    pub fn append_from(&self, name: &str, length: u64) -> Result<Appended> {
+        let mut appended = self.append(name)?;
+        if appended.length < length {
+            let found = format!("{} bytes, the checkpoint was written at {length}", appended.length);
+            let fix = "put the file of the run back, or train again";
+            return Err(Error::data(quoted(&appended.path), found, fix));
+        }
+        appended.file.set_len(length).map_err(|e| unwritable(&appended.path, &e))?;
+        appended.length = length;
+        Ok(appended)
+    }
+
+    /// What to go on from.
+    pub fn checkpoint(&self) -> Result<Option<checkpoint::Found>> {
+        checkpoint::load(&self.path)
+    }
+
+    /// Whether a run has come to its end here.
+    pub fn finished(&self) -> bool {
+        self.path.join(names::SUMMARY).exists()
+    }
+
+    /// Whether a run could go on from here.
+    pub fn has_checkpoint(&self) -> bool {
+        [checkpoint::LAST, checkpoint::PREVIOUS].iter().any(|name| self.path.join(name).exists())
     }
 
     /// Writes the model.
@@ -138,15 +180,26 @@ impl Drop for RunFolder {
 pub struct Appended {
     file: File,
     path: PathBuf,
+    length: u64,
 }
 
 impl Appended {
     /// Writes all of this in one go.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write_all(bytes).map_err(|e| {
-            let fix = "free some space; what is written so far is intact";
-            Error::output(quoted(&self.path), format!("cannot be written: {e}"), fix)
-        })
+        self.file.write_all(bytes).map_err(|e| self.failed(&e))?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Waits until everything is on the disk; tells how long it is.
+    pub fn sync(&self) -> Result<u64> {
+        self.file.sync_data().map_err(|e| self.failed(&e))?;
+        Ok(self.length)
+    }
+
+    fn failed(&self, e: &io::Error) -> Error {
+        let fix = "free some space; what is written so far is intact";
+        Error::output(quoted(&self.path), format!("cannot be written: {e}"), fix)
     }
 }
 
@@ -175,7 +228,8 @@ fn in_use(folder: &Path, lock: &Path) -> Error {
 fn occupied(folder: &Path, found: &Path) -> Error {
     let name = found.file_name().unwrap_or_default().to_string_lossy();
     let found = format!("{} holds a run already (`{name}`)", quoted(folder));
-    Error::usage("--out", found, "name another folder, or replace the run with --force")
+    let fix = "name another folder, replace the run with --force, or go on with it: --resume";
+    Error::usage("--out", found, fix)
 }
 
 /// Removes the files of a run and of its seeds; other files stay.
@@ -196,7 +250,16 @@ fn clear(folder: &Path) -> Result<()> {
 /// What a run has left in a folder.
 fn run_files(folder: &Path) -> Vec<PathBuf> {
     let ours = |name: &str| {
-        let fixed = [names::EVENTS, names::CONFIG, names::SUMMARY, names::MODEL, names::REPORT];
+        let fixed = [
+            names::EVENTS,
+            names::CONFIG,
+            names::SUMMARY,
+            names::MODEL,
+            names::REPORT,
+            names::SEEDS,
+            checkpoint::LAST,
+            checkpoint::PREVIOUS,
+        ];
         let seed = name.starts_with(names::SEED) && folder.join(name).join(names::EVENTS).exists();
         fixed.contains(&name) || seed || name.starts_with(tensorboard::NAME)
     };

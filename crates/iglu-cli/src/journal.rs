@@ -3,11 +3,15 @@
 
 use crate::clock::Moment;
 use crate::folder::{Appended, RunFolder};
+use crate::rhythm::{Beat, Rhythm};
 use crate::{memory, settings};
 use iglu::Result;
+use iglu::checkpoint::Checkpoint;
 use iglu::config::Config;
 use iglu::metrics::Metric;
-use iglu::observe::{Control, Event, HistoryPoint, Observer, RefreshPoint, Report, Seconds};
+use iglu::observe::{Control, Event, HistoryPoint, Observer, RefreshPoint, Report, Seconds, Urgency};
+use iglu_data::Fingerprint;
+use iglu_data::checkpoint::Surroundings;
 use iglu_report::record::{End, Epoch, Origin, Prepared, Record};
 use iglu_report::{names, tensorboard};
 
@@ -15,12 +19,25 @@ use iglu_report::{names, tensorboard};
 #[derive(Debug)]
 pub struct Journal<'a> {
     folder: &'a RunFolder,
+    keeping: Keeping<'a>,
+    beat: Beat,
     events: Appended,
     board: Option<Appended>,
     /// Seconds of reading the data, which the run does not know.
     load: f64,
     refreshes: Vec<RefreshPoint>,
     written: Result<()>,
+}
+
+/// What the checkpoints of a run are made of, and when.
+#[derive(Debug, Clone, Copy)]
+pub struct Keeping<'a> {
+    /// How often.
+    pub rhythm: Rhythm,
+    /// The data, as named by the user.
+    pub source: &'a str,
+    /// The data itself.
+    pub data: &'a Fingerprint,
 }
 
 /// Whether to write for TensorBoard.
@@ -34,12 +51,52 @@ pub enum Board {
 
 impl<'a> Journal<'a> {
     /// Begins with what is run.
-    pub fn begin(folder: &'a RunFolder, origin: Origin, board: Board, load: f64) -> Result<Self> {
+    pub fn begin(
+        folder: &'a RunFolder,
+        origin: Origin,
+        keeping: Keeping<'a>,
+        board: Board,
+        load: f64,
+    ) -> Result<Self> {
         let events = folder.append(names::EVENTS)?;
-        let board = (board == Board::On).then(|| open_board(folder)).transpose()?;
-        let mut journal = Self { folder, events, board, load, refreshes: Vec::new(), written: Ok(()) };
+        let mut journal = Self::new(folder, events, keeping, board, load)?;
         journal.write(&Record::Run(origin))?;
         Ok(journal)
+    }
+
+    /// Goes on after epoch `ran`, the events being cut back to what there was then.
+    pub fn resume(
+        folder: &'a RunFolder,
+        (ran, events): (usize, u64),
+        keeping: Keeping<'a>,
+        board: Board,
+        load: f64,
+    ) -> Result<Self> {
+        let events = folder.append_from(names::EVENTS, events)?;
+        let mut journal = Self::new(folder, events, keeping, board, load)?;
+        journal.beat = Beat::new(keeping.rhythm, ran);
+        Ok(journal)
+    }
+
+    fn new(
+        folder: &'a RunFolder,
+        events: Appended,
+        keeping: Keeping<'a>,
+        board: Board,
+        load: f64,
+    ) -> Result<Self> {
+        let board = (board == Board::On).then(|| open_board(folder)).transpose()?;
+        let beat = Beat::new(keeping.rhythm, 0);
+        Ok(Self { folder, keeping, beat, events, board, load, refreshes: Vec::new(), written: Ok(()) })
+    }
+
+    fn keep(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        let around = Surroundings {
+            source: self.keeping.source.to_string(),
+            data: self.keeping.data.clone(),
+            events: self.events.sync()?,
+        };
+        iglu_data::checkpoint::save(self.folder.path(), checkpoint, &around)
     }
 
     /// Ends with the result; the first failure on the way, if there was one.
@@ -64,6 +121,11 @@ impl<'a> Journal<'a> {
         match event {
             Event::Prepared { params, config, seconds } => self.prepared(*params, config, *seconds),
             &Event::Started { loss, seconds } => self.write(&Record::Started { loss: finite(loss), seconds }),
+            Event::RolledBack { epoch, why, rate_factor } => {
+                self.refreshes.clear();
+                let (epoch, why, rate_factor) = (*epoch, why.clone(), *rate_factor);
+                self.write(&Record::RolledBack { epoch, why, rate_factor })
+            }
             Event::Refreshed(point) => {
                 self.refreshes.push(point.clone());
                 Ok(())
@@ -109,6 +171,15 @@ impl Observer for Journal<'_> {
             self.written = self.take(event);
         }
         if self.written.is_ok() { Control::Continue } else { Control::Stop }
+    }
+
+    fn checkpoint(&mut self, checkpoint: &Checkpoint, urgency: Urgency) -> Result<()> {
+        let ran = checkpoint.notes.ran;
+        let wanted = match urgency {
+            Urgency::Routine => self.beat.due(ran),
+            Urgency::Last => self.beat.last() != ran,
+        };
+        if wanted { self.keep(checkpoint) } else { Ok(()) }
     }
 }
 

@@ -5,6 +5,12 @@ pub fn peak_bytes() -> Option<u64> {
     parse(&std::fs::read_to_string("/proc/self/status").ok()?)
 }
 
+/// Lets [`peak_bytes`] begin anew from the present size, where the system can do that.
+pub fn forget_peak() {
+    // Without it the peak is that of the whole process: larger, never smaller.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
 /// The line `VmHWM:   123 kB` of a Linux process status.
 fn parse(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;

@@ -2,6 +2,8 @@
 
 mod rows;
 
+pub use rows::node_name;
+
 use crate::judge::Judge;
 use crate::text::{self, aligned};
 use crate::threads;

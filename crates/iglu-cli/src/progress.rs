@@ -113,6 +113,20 @@ impl Progress {
         self.wait("starting");
     }
 
+    /// Takes over what an earlier part of the run has reached.
+    pub fn remember(&mut self, best: &HistoryPoint) {
+        self.take(best, true);
+    }
+
+    /// Tells something, above the bar if there is one.
+    pub fn say(&self, what: &str) {
+        match &self.style {
+            Style::Terminal(bar) => bar.suspend(|| text::note(what)),
+            Style::Log => text::note(what),
+            Style::Silent => {}
+        }
+    }
+
     /// Leaves the last line as it is, so that what follows starts on its own.
     pub fn finish(&self) {
         if let Style::Terminal(bar) = &self.style {
@@ -232,6 +246,10 @@ impl Pace {
 
 impl Observer for Progress {
     fn event(&mut self, event: &Event) -> Control {
+        if let Event::RolledBack { epoch, why, rate_factor } = event {
+            let from = if *epoch == 0 { "from the start".into() } else { format!("from epoch {epoch}") };
+            self.say(&format!("diverged ({why}): again {from} at {rate_factor} of the learning rate"));
+        }
         if let &Event::Epoch { epoch, epochs, loss, scores, best, .. } = event {
             if let Some(scores) = &scores {
                 self.take(scores, best);

@@ -2,22 +2,64 @@
 
 use crate::folder::RunFolder;
 use crate::progress::Progress;
-use crate::session::Session;
+use crate::resume;
+use crate::session::{Session, go_on};
 use crate::text::{self, aligned};
 use iglu::config::Config;
-use iglu::observe::Report;
 use iglu::{Error, Result};
 use iglu_report::numbers::{duration, score};
+use iglu_report::record::Summary;
 use iglu_report::stats::Spread;
 use iglu_report::{Comparison, Run, names, page};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::{fs, io};
 
-/// The configurations of `count` runs, with seeds from that of the configuration on.
-pub fn list(config: &Config, count: u32) -> Result<Vec<Config>> {
-    let seed = |i: u32| config.seed.checked_add(u64::from(i)).map(|seed| Config { seed, ..config.clone() });
-    let all: Option<Vec<Config>> = (0..count).map(seed).collect();
-    let found = format!("{count} seeds from {} on; the largest seed is {}", config.seed, u64::MAX);
-    all.ok_or_else(|| Error::usage("--seeds", found, "take a smaller --seed"))
+/// What several runs are begun with; kept in their folder until all are finished.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Seeds {
+    /// The data, as named by the user.
+    pub source: String,
+    /// The configuration of the first one.
+    pub config: Config,
+    count: u32,
+}
+
+impl Seeds {
+    /// `count` runs with seeds from that of the configuration on.
+    pub fn new(config: &Config, count: u32, source: &str) -> Result<Self> {
+        if config.seed.checked_add(u64::from(count) - 1).is_none() {
+            let found = format!("{count} seeds from {} on; the largest seed is {}", config.seed, u64::MAX);
+            return Err(Error::usage("--seeds", found, "take a smaller --seed"));
+        }
+        Ok(Self { source: source.to_string(), config: config.clone(), count })
+    }
+
+    /// Writes them down, to go on with later.
+    pub fn write(&self, folder: &RunFolder) -> Result<()> {
+        folder.add(names::SEEDS, &text::json(self)?)
+    }
+
+    /// Reads what was written down, if anything was.
+    pub fn read(folder: &RunFolder) -> Result<Option<Self>> {
+        let path = folder.path().join(names::SEEDS);
+        match fs::read(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(Error::missing(place(&path), format!("cannot be read: {e}"), "")),
+            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|e| {
+                Error::data(place(&path), e.to_string(), "the run was begun by another version of iglu")
+            }),
+        }
+    }
+
+    fn configs(&self) -> Vec<Config> {
+        let seeds = (0..u64::from(self.count)).map(|i| self.config.seed + i);
+        seeds.map(|seed| Config { seed, ..self.config.clone() }).collect()
+    }
+}
+
+fn place(path: &Path) -> String {
+    format!("`{}`", path.display())
 }
 
 /// What several seeds gave.
@@ -50,9 +92,9 @@ struct One {
 }
 
 impl One {
-    fn of(report: &Report, folder: &RunFolder) -> Self {
+    fn of(seed: u64, report: &Summary, folder: &RunFolder) -> Self {
         Self {
-            seed: report.seed,
+            seed,
             folder: folder.path().display().to_string(),
             best_epoch: report.best_epoch,
             val: report.val,
@@ -62,29 +104,35 @@ impl One {
     }
 }
 
-/// Trains one after the other; the summaries for programs and for people.
+/// Trains one after the other, those left out that are finished; the summaries for programs and for people.
 pub fn run(
     session: &Session<'_>,
-    configs: &[Config],
+    seeds: &Seeds,
     folder: &RunFolder,
     progress: &mut Progress,
     load: f64,
 ) -> Result<(String, String)> {
+    let configs = seeds.configs();
     let mut reports = Vec::new();
     let mut runs = Vec::new();
+    // The data is read once, for the first.
+    let mut load = Some(load);
     for (i, config) in configs.iter().enumerate() {
-        progress.begin(&format!("seed {} ({} of {})", config.seed, i + 1, configs.len()));
         let own = folder.seed(config.seed)?;
-        // The data is read once, for the first.
-        let load = if i == 0 { load } else { 0.0 };
-        reports.push(session.run(config, &own, progress, load)?.report);
-        runs.push(One::of(&reports[i], &own));
+        if !own.finished() {
+            progress.begin(&format!("seed {} ({} of {})", config.seed, i + 1, configs.len()));
+            let gone = go(session, config, &own, progress, load.take().unwrap_or_default());
+            gone.map_err(|e| with_folder(e, folder))?;
+        }
+        let report = Run::read(own.path())?.summary.unwrap_or_default();
+        runs.push(One::of(config.seed, &report, &own));
+        reports.push(report);
     }
     let several = Several {
         version: env!("CARGO_PKG_VERSION"),
         command: session.command(),
         source: session.source,
-        metric: reports[0].metric,
+        metric: &reports[0].metric,
         folder: folder.path().display().to_string(),
         seeds: configs.iter().map(|c| c.seed).collect(),
         val: Spread::of(reports.iter().filter_map(|r| r.val)),
@@ -99,6 +147,31 @@ pub fn run(
     folder.add(names::SUMMARY, &json)?;
     folder.add(names::REPORT, &page_of(folder, session.command())?)?;
     Ok((json, several.lines()))
+}
+
+/// An interruption of one is an interruption of all.
+fn with_folder(e: Error, folder: &RunFolder) -> Error {
+    match e {
+        Error::Interrupted { place, found, .. } => Error::interrupted(place, found, go_on(folder)),
+        other => other,
+    }
+}
+
+/// One run, from where it stands.
+fn go(
+    session: &Session<'_>,
+    config: &Config,
+    folder: &RunFolder,
+    progress: &mut Progress,
+    load: f64,
+) -> Result<()> {
+    let found = folder.checkpoint()?;
+    if let Some(found) = &found {
+        resume::check_settings(config, &found.checkpoint.notes.asked)?;
+        session.check_data(&found.around.data)?;
+        progress.say(&resume::greeting(Some(found)));
+    }
+    session.run(config, folder, found, progress, load).map(drop)
 }
 
 fn page_of(folder: &RunFolder, command: &str) -> Result<String> {

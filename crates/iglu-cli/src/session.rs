@@ -2,16 +2,19 @@
 
 use crate::clock::Moment;
 use crate::folder::RunFolder;
-use crate::journal::{Board, Journal};
+use crate::journal::{Board, Journal, Keeping};
 use crate::judge::{Depth, Judge};
 use crate::progress::Progress;
+use crate::rhythm::Rhythm;
 use crate::summary::Summary;
 use crate::{memory, settings, text};
+use iglu::checkpoint::Checkpoint;
 use iglu::config::Config;
-use iglu::observe::{Control, Event, Observer, Report, Stopwatch};
-use iglu::run::{Trained, fit};
-use iglu::{Dataset, Result, kernels};
-use iglu_data::Card;
+use iglu::observe::{Control, Event, Observer, Report, Stopwatch, Urgency};
+use iglu::run::{Fit, Trained};
+use iglu::{Dataset, Error, Interrupt, Result, kernels};
+use iglu_data::checkpoint::Found;
+use iglu_data::{Card, Fingerprint};
 use iglu_report::record::{FORMAT, Facts, Origin, Scores};
 use iglu_report::{Profile, Run, names, page};
 
@@ -21,17 +24,27 @@ pub struct Session<'a> {
     pub data: &'a Dataset,
     /// The data as named by the user.
     pub source: &'a str,
-    /// Whether to write for TensorBoard.
-    pub board: Board,
+    /// How the files of the runs are written.
+    pub keep: Keep,
+    /// Asks the run to stop.
+    pub interrupt: Interrupt,
+    data_print: Fingerprint,
     card: Card,
     profile: Profile,
     command: String,
 }
 
+/// How the files of a run are written.
+#[derive(Debug, Clone, Copy)]
+pub struct Keep {
+    /// Whether to write for TensorBoard.
+    pub board: Board,
+    /// How often to write a checkpoint.
+    pub rhythm: Rhythm,
+}
+
 /// A finished run.
 pub struct Finished {
-    /// How it went.
-    pub report: Report,
     /// The summary for programs.
     pub json: String,
     /// The summary for people.
@@ -40,33 +53,67 @@ pub struct Finished {
 
 impl<'a> Session<'a> {
     /// Counts what there is.
-    pub fn new(data: &'a Dataset, source: &'a str, board: Board) -> Self {
+    pub fn new(data: &'a Dataset, source: &'a str, keep: Keep, interrupt: Interrupt) -> Self {
         let (card, profile) = (Card::of(data), Profile::of(data));
-        Self { data, source, board, card, profile, command: command() }
+        let data_print = Fingerprint::of(data);
+        Self { data, source, keep, interrupt, data_print, card, profile, command: command() }
     }
 
-    /// Trains and writes everything; `load` are the seconds that reading the data took for this run.
+    /// Refuses to go on with a run on other data.
+    pub fn check_data(&self, then: &Fingerprint) -> Result<()> {
+        let differences = self.data_print.differences(then);
+        if differences.is_empty() {
+            return Ok(());
+        }
+        let found = format!("not the data of the run: {}", differences.join("; "));
+        let fix = "give the data the run was begun with, or begin a new run with --out";
+        Err(Error::data(format!("`{}`", self.source), found, fix))
+    }
+
+    /// Trains from the beginning or from a checkpoint, and writes everything; `load` are the seconds that reading the
+    /// data took for this run.
     pub fn run(
         &self,
         config: &Config,
         folder: &RunFolder,
+        from: Option<Found>,
         progress: &mut Progress,
         load: f64,
     ) -> Result<Finished> {
         let watch = Stopwatch::new();
-        let origin = self.origin(config)?;
-        let time = origin.time.clone();
-        let mut journal = Journal::begin(folder, origin, self.board, load)?;
-        let trained = fit(config, self.data, &mut Both(progress, &mut journal));
+        let keeping = Keeping { rhythm: self.keep.rhythm, source: self.source, data: &self.data_print };
+        let fit = Fit::new(config, self.data).interrupt(&self.interrupt);
+        let (time, earlier, mut journal, fit) = match from {
+            None => {
+                folder.clear()?;
+                let origin = self.origin(config)?;
+                let time = origin.time.clone();
+                (time, 0.0, Journal::begin(folder, origin, keeping, self.keep.board, load)?, fit)
+            }
+            Some(Found { checkpoint, around, .. }) => {
+                let time = Run::read(folder.path())?.origin.time;
+                let (ran, earlier) = (checkpoint.notes.ran, checkpoint.notes.seconds.total);
+                if let Some((best, _)) = &checkpoint.notes.best {
+                    progress.remember(best);
+                }
+                let at = (ran, around.events);
+                let journal = Journal::resume(folder, at, keeping, self.keep.board, load)?;
+                (time, earlier, journal, fit.resume(checkpoint))
+            }
+        };
+        let trained = fit.run(&mut Both(progress, &mut journal));
         progress.finish();
-        let Trained { model, mut report } = trained.or_else(|e| folder.clear().and(Err(e)))?;
+        let Trained { model, mut report } = trained.or_else(|e| self.failed(folder, e))?;
         folder.keep(&model)?;
+        if report.interrupted {
+            return Err(stopped(folder, &report, config)?);
+        }
         let peak_rss_bytes = memory::peak_bytes();
         let mut clock = Stopwatch::new();
         let scores = self.scores(&model)?;
         report.seconds.eval += clock.lap();
         report.seconds.load = load;
-        report.seconds.total = load + watch.seconds();
+        report.seconds.total = earlier + load + watch.seconds();
         // A journal that could not be written has stopped the run: the model is saved, and this is the error.
         journal.end(&report)?;
         let summary = Summary {
@@ -87,7 +134,21 @@ impl<'a> Session<'a> {
         folder.add(names::CONFIG, &settings::to_toml(model.config())?)?;
         folder.add(names::SUMMARY, &json)?;
         folder.add(names::REPORT, &page::of_run(&Run::read(folder.path())?))?;
-        Ok(Finished { report, json, text })
+        Ok(Finished { json, text })
+    }
+
+    /// What can go on later stays; the rest of a run that gave nothing is removed.
+    fn failed<T>(&self, folder: &RunFolder, e: Error) -> Result<T> {
+        if folder.has_checkpoint() {
+            let e = match e {
+                Error::Output { place, found, fix } => {
+                    Error::Output { place, found, fix: format!("{fix}; then go on: {}", go_on(folder)) }
+                }
+                other => other,
+            };
+            return Err(e);
+        }
+        folder.clear().and(Err(e))
     }
 
     fn scores(&self, model: &iglu::model::Model) -> Result<Vec<Scores>> {
@@ -102,7 +163,7 @@ impl<'a> Session<'a> {
 
     fn origin(&self, config: &Config) -> Result<Origin> {
         let config_asked = serde_json::to_value(config)
-            .map_err(|e| iglu::Error::output("configuration", e.to_string(), "report this"))?;
+            .map_err(|e| Error::output("configuration", e.to_string(), "report this"))?;
         Ok(Origin {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_string(),
@@ -119,6 +180,24 @@ impl<'a> Session<'a> {
     }
 }
 
+/// The command that goes on with a run.
+pub fn go_on(folder: &RunFolder) -> String {
+    let path = folder.path().display().to_string();
+    format!("iglu train --resume {}", iglu_report::numbers::quoted(&path))
+}
+
+/// The end of a run that was interrupted, its page written.
+fn stopped(folder: &RunFolder, report: &Report, config: &Config) -> Result<Error> {
+    folder.add(names::REPORT, &page::of_run(&Run::read(folder.path())?))?;
+    let epochs = match config.train.epochs {
+        iglu::config::Auto::Set(n) => format!(" of {}", n + config.train.polish),
+        iglu::config::Auto::Auto => String::new(),
+    };
+    let place = folder.model().display().to_string();
+    let found = format!("the best model so far, after epoch {}{epochs}", report.epochs);
+    Ok(Error::interrupted(place, found, go_on(folder)))
+}
+
 /// Two listeners; the run stops when one of them asks for it.
 struct Both<'a>(&'a mut dyn Observer, &'a mut dyn Observer);
 
@@ -126,6 +205,10 @@ impl Observer for Both<'_> {
     fn event(&mut self, event: &Event) -> Control {
         let answers = [self.0.event(event), self.1.event(event)];
         if answers.contains(&Control::Stop) { Control::Stop } else { Control::Continue }
+    }
+
+    fn checkpoint(&mut self, checkpoint: &Checkpoint, urgency: Urgency) -> Result<()> {
+        self.0.checkpoint(checkpoint, urgency).and_then(|()| self.1.checkpoint(checkpoint, urgency))
     }
 }
 
@@ -136,7 +219,7 @@ fn isa() -> String {
 
 /// This command as a shell takes it; the program by its name.
 pub fn command() -> String {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words = crate::words().into_iter().map(|word| word.to_string_lossy().into_owned());
     let words = words.map(|word| iglu_report::numbers::quoted(&word));
     std::iter::once("iglu".to_string()).chain(words).collect::<Vec<_>>().join(" ")
 }

@@ -201,25 +201,29 @@ impl SettingsArgs {
 
     /// The configuration that all layers together give, checked.
     pub fn resolve(&self) -> Result<Config> {
-        let keys = Keys::new()?;
-        let given = self.assignments(&keys)?;
-        let mut table = Table::new();
-        for assignment in &given {
-            keys::check(assignment)?;
-            insert(&mut table, &assignment.key, assignment.value.clone());
+        combined(Table::new(), &self.assignments(&Keys::new()?)?)
+    }
+
+    /// The same, on this recipe where the user gave neither a recipe nor a file.
+    pub fn resolve_or(&self, recipe: Option<&str>) -> Result<Config> {
+        match recipe.filter(|_| self.recipe.is_none() && self.config.is_none()) {
+            Some(name) => self.resolve_over(&recipes::find(name)?.config()?),
+            None => self.resolve(),
         }
-        let config = Config::deserialize(Value::Table(table))
-            .map_err(|e| Error::usage("configuration", e.message().to_string(), ""))?;
-        config.validate().map_err(|e| blamed(e, &given))?;
-        Ok(config)
+    }
+
+    /// The same, on another ground than the defaults.
+    pub fn resolve_over(&self, config: &Config) -> Result<Config> {
+        let table = Table::try_from(config);
+        let table = table.map_err(|e| Error::usage("configuration", e.to_string(), ""))?;
+        combined(table, &self.assignments(&Keys::new()?)?)
     }
 
     /// What the user gave, later entries to win over earlier ones.
     fn assignments(&self, keys: &Keys) -> Result<Vec<Assignment>> {
         let mut given = Vec::new();
         if let Some(name) = &self.recipe {
-            let recipe = recipes::find(name).map_err(|e| e.within("--recipe"))?;
-            given.extend(file::parse(recipe.text, &format!("recipe `{name}`"), keys)?);
+            given.extend(recipe(name, keys).map_err(|e| e.within("--recipe"))?);
         }
         if let Some(path) = &self.config {
             given.extend(file::read(path, keys)?);
@@ -267,6 +271,93 @@ impl SettingsArgs {
         };
         table.into_iter().chain(self.reading.table()).filter_map(single).chain(skips)
     }
+}
+
+/// Where two configurations differ, a line for each key; the number of threads may.
+pub fn differences(now: &Config, then: &Config) -> Result<Vec<String>> {
+    let table = |config: &Config| {
+        let config = Config { threads: 0, ..config.clone() };
+        Table::try_from(config).map_err(|e| Error::usage("configuration", e.to_string(), ""))
+    };
+    let (mut lines, (now, then)) = (Vec::new(), (table(now)?, table(then)?));
+    compare("", &now, &then, &mut lines);
+    Ok(lines)
+}
+
+fn compare(prefix: &str, now: &Table, then: &Table, lines: &mut Vec<String>) {
+    let mut keys: Vec<&String> = now.keys().chain(then.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    for key in keys {
+        match (now.get(key), then.get(key)) {
+            (Some(Value::Table(now)), Some(Value::Table(then))) => {
+                compare(&format!("{prefix}{key}."), now, then, lines);
+            }
+            (now, then) if now != then => {
+                let text = |v: Option<&Value>| v.map_or("nothing".to_string(), Value::to_string);
+                lines.push(format!("{prefix}{key}: {} then, {} now", text(then), text(now)));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Settings in memory, for callers that are no command line; later fields win over earlier ones.
+#[derive(Debug, Default)]
+pub struct Given<'a> {
+    /// Name of a recipe.
+    pub recipe: Option<&'a str>,
+    /// The text of a configuration file.
+    pub text: Option<&'a str>,
+    /// Keys, whole or their last part, with their values.
+    pub values: Vec<(String, Value)>,
+    /// What is blamed for a wrong one of these values.
+    pub place: &'a str,
+}
+
+/// The configuration that settings in memory give, checked as those of the command line.
+///
+/// ```
+/// use iglu_cli::{Given, configuration};
+/// let config = configuration(&Given { values: vec![("lr".into(), 0.1.into())], ..Given::default() })?;
+/// assert_eq!(config.optim.lr, 0.1);
+/// let wrong = Given { values: vec![("optim.lrr".into(), 0.1.into())], place: "Config", ..Given::default() };
+/// assert!(configuration(&wrong).unwrap_err().to_string().ends_with("did you mean `optim.lr`?"));
+/// # Ok::<(), iglu::Error>(())
+/// ```
+pub fn configuration(given: &Given<'_>) -> Result<Config> {
+    let keys = Keys::new()?;
+    let mut all = given.recipe.map_or(Ok(Vec::new()), |name| recipe(name, &keys))?;
+    if let Some(text) = given.text {
+        all.extend(file::parse(text, "text", &keys)?);
+    }
+    for (key, value) in &given.values {
+        let key = keys.resolve(key).map_err(|e| e.within(given.place))?;
+        all.push(Assignment { place: given.place.to_string(), key, value: value.clone() });
+    }
+    combined(Table::new(), &all)
+}
+
+/// The whole key that `name` stands for, or the error that names the nearest.
+pub fn key(name: &str) -> Result<String> {
+    Keys::new()?.resolve(name)
+}
+
+/// The values of a recipe.
+fn recipe(name: &str, keys: &Keys) -> Result<Vec<Assignment>> {
+    file::parse(recipes::find(name)?.text, &format!("recipe `{name}`"), keys)
+}
+
+/// The configuration that assignments to a table give, later ones winning; a value that cannot be is refused with its place.
+fn combined(mut table: Table, given: &[Assignment]) -> Result<Config> {
+    for assignment in given {
+        keys::check(assignment)?;
+        insert(&mut table, &assignment.key, assignment.value.clone());
+    }
+    let config = Config::deserialize(Value::Table(table))
+        .map_err(|e| Error::usage("configuration", e.message().to_string(), ""))?;
+    config.validate().map_err(|e| blamed(e, given))?;
+    Ok(config)
 }
 
 /// The configuration as the TOML text that `--config` reads.

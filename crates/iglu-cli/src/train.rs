@@ -4,14 +4,18 @@ use crate::clock::Moment;
 use crate::folder::{Old, RunFolder};
 use crate::journal::Board;
 use crate::progress::Progress;
-use crate::session::Session;
+use crate::resume::{self, Point, Resumed};
+use crate::rhythm::Rhythm;
+use crate::seeds::{self, Seeds};
+use crate::session::{Keep, Session};
 use crate::settings::{self, SettingsArgs};
-use crate::{seeds, text, threads};
+use crate::{signals, text, threads};
 use clap::value_parser;
 use iglu::config::{Config, DataConfig};
 use iglu::observe::Stopwatch;
 use iglu::{Dataset, Result};
 use iglu_data::card::Problem;
+use iglu_data::checkpoint::Found;
 use iglu_data::{DEFAULT_SOURCE, LoadOptions, Verify};
 use std::path::PathBuf;
 
@@ -21,22 +25,28 @@ Examples:
   iglu train graph.npz --layer gcn --layers 3 --epochs 50 --patience 10
   iglu train graph.npz --order backprop --set lambda=0.1 --out runs/mine
   iglu train graph.npz --config runs/mine/config.toml --seed 1 --json > result.json
-  iglu train graph.npz --seeds 5 --out runs/five --tensorboard";
+  iglu train graph.npz --seeds 5 --out runs/five --tensorboard
+  iglu train --resume runs/mine";
 
 /// Arguments of `iglu train`.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are given or not")]
 #[command(args_override_self = true, after_help = EXAMPLES, after_long_help = long_help())]
 pub struct TrainArgs {
-    /// Dataset: a file or folder in any form of docs/data.md, or `synth:NAME[@scale][#seed]`
-    #[arg(default_value = DEFAULT_SOURCE)]
-    data: String,
+    /// Dataset: a file or folder in any form of docs/data.md, or `synth:NAME[@scale][#seed]` [default: synth:village]
+    data: Option<String>,
     /// Folder of the run: model, configuration, events, summary, report [default: runs/NAME-YYYYMMDD-HHMMSS]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Replace the run that is in the folder
     #[arg(long, requires = "out")]
     force: bool,
+    /// Go on with the run in this folder; the result is that of a run that was never interrupted
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "force", "seeds"])]
+    resume: Option<PathBuf>,
+    /// Write a checkpoint after every so many epochs, or seconds (`30s`), or never
+    #[arg(long, value_name = "RHYTHM", default_value = "1")]
+    checkpoint: Rhythm,
     /// Train with this many seeds, from --seed on, each in a folder `seed-N` of its own
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000))]
     seeds: Option<u32>,
@@ -64,37 +74,109 @@ pub fn load_options(data: &DataConfig) -> LoadOptions {
 
 /// Trains in a pool of its own.
 pub fn run(args: &TrainArgs) -> Result<()> {
-    let config = args.settings.resolve()?;
-    threads::pool(config.threads)?.install(|| train(args, &config))
+    let Some(path) = &args.resume else {
+        let config = args.settings.resolve()?;
+        return threads::pool(config.threads)?.install(|| args.begin(&config));
+    };
+    let folder = RunFolder::of_run(path)?;
+    if folder.finished() {
+        text::note(&format!("`{}`: the run is finished; there is nothing to go on with", path.display()));
+        return Ok(());
+    }
+    let resumed = Resumed::read(&folder, &args.settings)?;
+    threads::pool(resumed.config.threads)?.install(|| args.go_on(&folder, resumed))
 }
 
-fn train(args: &TrainArgs, config: &Config) -> Result<()> {
-    let watch = Stopwatch::new();
-    let mut progress = if args.quiet { Progress::silent() } else { Progress::on_stderr() };
-    let old = if args.force { Old::Replace } else { Old::Refuse };
-    let given = args.out.as_deref().map(|path| RunFolder::given(path, old)).transpose()?;
-    progress.wait(&format!("reading {}", args.data));
-    let data = iglu_data::load(&args.data, &load_options(&config.data))?;
-    let load = watch.seconds();
-    if !args.quiet {
-        text::notes(&data.notes);
-        let problem = |p: &Problem| format!("{} ({})", p.what, p.remedy);
-        text::notes(&iglu_data::problems(&data).iter().map(problem).collect::<Vec<_>>());
-    }
-    let config = &with_split(config, &data);
-    let folder = given.map_or_else(|| RunFolder::fresh(&data.name, Moment::now()), Ok)?;
-    folder.clear()?;
-    let board = if args.tensorboard { Board::On } else { Board::Off };
-    let session = Session::new(&data, &args.data, board);
-    let (json, people) = match args.seeds {
-        None => {
-            progress.wait("starting");
-            let finished = session.run(config, &folder, &mut progress, load)?;
-            (finished.json, finished.text)
+impl TrainArgs {
+    /// A new run.
+    fn begin(&self, config: &Config) -> Result<()> {
+        let watch = Stopwatch::new();
+        let mut progress = self.progress();
+        let old = if self.force { Old::Replace } else { Old::Refuse };
+        let given = self.out.as_deref().map(|path| RunFolder::given(path, old)).transpose()?;
+        let source = self.data.as_deref().unwrap_or(DEFAULT_SOURCE);
+        let data = self.read(source, &config.data, &mut progress)?;
+        let config = &with_split(config, &data);
+        let folder = given.map_or_else(|| RunFolder::fresh(&data.name, Moment::now()), Ok)?;
+        folder.clear()?;
+        let session = self.session(&data, source);
+        let load = watch.seconds();
+        match self.seeds {
+            None => self.one(&session, config, &folder, None, &mut progress, load),
+            Some(count) => {
+                let seeds = Seeds::new(config, count, source)?;
+                seeds.write(&folder)?;
+                self.several(&session, &seeds, &folder, &mut progress, load)
+            }
         }
-        Some(count) => seeds::run(&session, &seeds::list(config, count)?, &folder, &mut progress, load)?,
-    };
-    text::print(if args.json { &json } else { &people })
+    }
+
+    /// A run that was interrupted.
+    fn go_on(&self, folder: &RunFolder, resumed: Resumed) -> Result<()> {
+        let watch = Stopwatch::new();
+        let mut progress = self.progress();
+        let source = self.data.clone().unwrap_or_else(|| resumed.source.clone());
+        let data = self.read(&source, &resumed.config.data, &mut progress)?;
+        let session = self.session(&data, &source);
+        let load = watch.seconds();
+        match resumed.point {
+            Point::Seeds(seeds) => self.several(&session, &seeds, folder, &mut progress, load),
+            Point::Run(found) => {
+                if let Some(found) = &found {
+                    session.check_data(&found.around.data)?;
+                }
+                progress.say(&resume::greeting(found.as_ref()));
+                self.one(&session, &resumed.config, folder, found, &mut progress, load)
+            }
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        if self.quiet { Progress::silent() } else { Progress::on_stderr() }
+    }
+
+    fn read(&self, source: &str, how: &DataConfig, progress: &mut Progress) -> Result<Dataset> {
+        progress.wait(&format!("reading {source}"));
+        let data = iglu_data::load(source, &load_options(how))?;
+        if !self.quiet {
+            text::notes(&data.notes);
+            let problem = |p: &Problem| format!("{} ({})", p.what, p.remedy);
+            text::notes(&iglu_data::problems(&data).iter().map(problem).collect::<Vec<_>>());
+        }
+        Ok(data)
+    }
+
+    /// From here on signals are heard: before, there is nothing to keep.
+    fn session<'a>(&self, data: &'a Dataset, source: &'a str) -> Session<'a> {
+        let board = if self.tensorboard { Board::On } else { Board::Off };
+        Session::new(data, source, Keep { board, rhythm: self.checkpoint }, signals::listen())
+    }
+
+    fn one(
+        &self,
+        session: &Session<'_>,
+        config: &Config,
+        folder: &RunFolder,
+        from: Option<Found>,
+        progress: &mut Progress,
+        load: f64,
+    ) -> Result<()> {
+        progress.wait("starting");
+        let finished = session.run(config, folder, from, progress, load)?;
+        text::print(if self.json { &finished.json } else { &finished.text })
+    }
+
+    fn several(
+        &self,
+        session: &Session<'_>,
+        seeds: &Seeds,
+        folder: &RunFolder,
+        progress: &mut Progress,
+        load: f64,
+    ) -> Result<()> {
+        let (json, people) = seeds::run(session, seeds, folder, progress, load)?;
+        text::print(if self.json { &json } else { &people })
+    }
 }
 
 /// The configuration with the split that the data decided.

@@ -18,7 +18,7 @@ mod musae;
 mod node_link;
 pub mod npy;
 pub mod npz;
-pub(crate) mod numbering;
+pub mod numbering;
 mod ogb;
 pub mod pickle;
 pub mod plain;

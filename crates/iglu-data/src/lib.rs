@@ -6,6 +6,8 @@
 
 pub mod card;
 mod caught;
+pub mod checkpoint;
+mod fingerprint;
 pub mod formats;
 mod incident;
 pub mod model;
@@ -14,9 +16,11 @@ pub mod output;
 mod policy;
 mod splits;
 pub mod synth;
+mod weights;
 
 pub use card::{Card, Inspection, problems};
 pub use caught::catching_panics;
+pub use fingerprint::Fingerprint;
 pub use formats::npy::write_npy;
 pub use formats::plain::write_plain;
 pub use formats::store::write_store;

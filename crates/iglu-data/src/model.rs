@@ -5,14 +5,12 @@
 //! files; for the same reason the number of threads is not kept. Weights are read with suspicion: what is not a
 //! whole, finite network of the declared shape is refused.
 
-use crate::{output, quoted};
+use crate::{output, quoted, weights};
 use iglu::config::Config;
 use iglu::model::{Model, ModelShape};
 use iglu::network::Network;
-use iglu::{Error, Mat, Result};
-use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use iglu::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -49,7 +47,7 @@ pub fn save(path: &Path, model: &Model) -> Result<()> {
 
 /// Reads a model; errors name the file and, where it has one, the tensor.
 pub fn load(path: &Path) -> Result<Model> {
-    read_bytes(path).and_then(|bytes| from_bytes(&bytes)).map_err(|e| e.within(&quoted(path)))
+    read_bytes(path).and_then(|bytes| parse(&bytes)).map_err(|e| e.within(&quoted(path)))
 }
 
 /// Writes a text that belongs to a model, its configuration say, with the same care.
@@ -57,34 +55,17 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
     output::replace(path, |sink| sink.write_all(text.as_bytes()))
 }
 
-fn to_bytes(model: &Model) -> Result<Vec<u8>> {
-    let tensors: Vec<_> = model
-        .tensors()
-        .into_iter()
-        .map(|(name, m)| (name, little_endian(&m), [m.rows(), m.cols()]))
-        .collect();
-    let views = tensors
-        .iter()
-        .map(|(name, bytes, shape)| Ok((name.as_str(), TensorView::new(Dtype::F32, shape.to_vec(), bytes)?)));
-    let views: std::result::Result<Vec<_>, safetensors::SafeTensorError> = views.collect();
-    let metadata = HashMap::from([(KEY.to_string(), about(model)?)]);
-    views.and_then(|views| serialize(views, Some(metadata))).map_err(|e| unwritable(&e))
-}
-
-fn little_endian(m: &Mat) -> Vec<u8> {
-    m.data().iter().flat_map(|v| v.to_le_bytes()).collect()
+/// The bytes of a model's file. Equal models give equal bytes.
+pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
+    weights::to_bytes(&model.tensors(), Some((KEY, about(model)?)))
 }
 
 /// The JSON text of the metadata.
 fn about(model: &Model) -> Result<String> {
     let config = Config { threads: 0, ..model.config().clone() };
-    let config = toml::to_string(&config).map_err(|e| unwritable(&e))?;
+    let config = toml::to_string(&config).map_err(|e| weights::unwritable(&e))?;
     let about = About { config, format: FORMAT.to_string(), shape: model.shape(), version: VERSION };
-    serde_json::to_string(&about).map_err(|e| unwritable(&e))
-}
-
-fn unwritable(e: &dyn std::fmt::Display) -> Error {
-    Error::output("", format!("the model cannot be written down: {e}"), "report this")
+    serde_json::to_string(&about).map_err(|e| weights::unwritable(&e))
 }
 
 /// Reads the whole file once its first bytes promise a header of sensible size.
@@ -133,22 +114,19 @@ fn no_safetensors(found: &str) -> Error {
     Error::data("", format!("not a safetensors file: {found}"), "name the best.safetensors of a run")
 }
 
-fn from_bytes(bytes: &[u8]) -> Result<Model> {
-    let damaged =
-        |e| Error::data("", format!("damaged safetensors file: {e}"), "copy or fetch the file again");
-    let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+/// The model in the bytes of a file.
+pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
+    check_start(&bytes[..bytes.len().min(16)])?;
+    parse(bytes)
+}
+
+/// The model in bytes whose start has been checked.
+fn parse(bytes: &[u8]) -> Result<Model> {
+    let header = weights::header(bytes)?;
     let about = parse_about(header.metadata().as_ref().and_then(|m| m.get(KEY)))?;
     let config = parse_config(&about.config)?;
     check_size(&config, about.shape, header.data_len())?;
-    let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
-    let mut tensors = file.tensors();
-    tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let read = |(name, view): (String, TensorView<'_>)| match matrix(&view) {
-        Ok(m) => Ok((name, m)),
-        Err(e) => Err(e.within(&format!("tensor `{name}`"))),
-    };
-    let tensors = tensors.into_iter().map(read).collect::<Result<Vec<_>>>()?;
-    Model::from_tensors(&config, about.shape, tensors)
+    Model::from_tensors(&config, about.shape, weights::tensors(bytes, finite)?)
 }
 
 fn parse_about(text: Option<&String>) -> Result<About> {
@@ -200,20 +178,11 @@ fn check_size(config: &Config, shape: ModelShape, bytes: usize) -> Result<()> {
     Err(Error::data("", found, "the file is damaged: train again, or fetch it again"))
 }
 
-/// A float32 tensor of two dimensions, all of it finite.
-fn matrix(view: &TensorView<'_>) -> Result<Mat> {
-    let (Dtype::F32, &[rows, cols]) = (view.dtype(), view.shape()) else {
-        let found = format!("{:?} {:?}; expected F32 with two dimensions", view.dtype(), view.shape());
-        return Err(Error::data("", found, "only models saved by iglu can be read"));
-    };
-    let (chunks, _) = view.data().as_chunks();
-    let values: Vec<f32> = chunks.iter().map(|b| f32::from_le_bytes(*b)).collect();
-    if let Some(at) = values.iter().position(|v| !v.is_finite()) {
-        let found =
-            format!("row {}, column {}: {}; expected finite numbers", at / cols, at % cols, values[at]);
-        return Err(Error::data("", found, "the model is damaged or diverged: train again"));
-    }
-    Ok(Mat::from_vec(rows, cols, values))
+/// Refuses numbers that are not finite, with their place.
+fn finite(cols: usize, values: &[f32]) -> Result<()> {
+    let Some(at) = values.iter().position(|v| !v.is_finite()) else { return Ok(()) };
+    let found = format!("row {}, column {}: {}; expected finite numbers", at / cols, at % cols, values[at]);
+    Err(Error::data("", found, "the model is damaged or diverged: train again"))
 }
 
 #[cfg(test)]
@@ -221,6 +190,7 @@ mod tests {
     use super::*;
     use iglu::config::Auto;
     use iglu::observe::Silent;
+    use safetensors::tensor::{Dtype, TensorView, serialize};
 
     /// A small trained network; `threads` must leave no trace.
     fn trained(threads: usize) -> Model {
@@ -275,14 +245,9 @@ mod tests {
     fn every_truncation_is_refused() {
         let bytes = to_bytes(&trained(0)).unwrap();
         for length in (0..200).chain((200..bytes.len()).step_by(997)).chain([bytes.len() - 1]) {
-            assert!(from_start(&bytes[..length]).is_err(), "{length} of {} bytes accepted", bytes.len());
+            assert!(from_bytes(&bytes[..length]).is_err(), "{length} of {} bytes accepted", bytes.len());
         }
-        assert!(from_start(&[&bytes[..], b"more"].concat()).is_err());
-    }
-
-    fn from_start(bytes: &[u8]) -> Result<Model> {
-        check_start(&bytes[..bytes.len().min(16)])?;
-        from_bytes(bytes)
+        assert!(from_bytes(&[&bytes[..], b"more"].concat()).is_err());
     }
 
     #[test]

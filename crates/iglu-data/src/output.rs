@@ -1,6 +1,6 @@
 //! Writes whole files so that a crash leaves the old file or the new one, never half of one.
 //!
-//! Temporary file beside the target, flush, fsync, rename, fsync of the directory. No locks, no generations.
+//! Temporary file beside the target, flush, fsync, rename, fsync of the directory. No locks.
 
 use iglu::{Error, Result};
 use std::fs::{self, File};
@@ -12,26 +12,100 @@ pub type Sink = BufWriter<File>;
 
 /// Replaces the file at `path` by what `fill` writes; on any failure the old file stays.
 pub fn replace(path: &Path, fill: impl FnOnce(&mut Sink) -> io::Result<()>) -> Result<()> {
+    replace_after(path, || Ok(()), fill)
+}
+
+/// The same, the old file being moved to `previous` first: at any instant one of the two is whole, if one was.
+pub fn replace_keeping(
+    path: &Path,
+    previous: &Path,
+    fill: impl FnOnce(&mut Sink) -> io::Result<()>,
+) -> Result<()> {
+    let aside = || match step(|| fs::rename(path, previous)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    };
+    replace_after(path, aside, fill)
+}
+
+/// Removes a file, if it is there.
+pub fn remove(path: &Path) -> Result<()> {
+    match step(|| fs::remove_file(path)) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed(path, &e)),
+        _ => Ok(()),
+    }
+}
+
+fn replace_after(
+    path: &Path,
+    before: impl FnOnce() -> io::Result<()>,
+    fill: impl FnOnce(&mut Sink) -> io::Result<()>,
+) -> Result<()> {
     let part = part_of(path)?;
-    let written = write_part(&part, fill).and_then(|()| fs::rename(&part, path));
+    let written =
+        write_part(&part, fill).and_then(|()| before()).and_then(|()| step(|| fs::rename(&part, path)));
     written.and_then(|()| sync_directory(path)).map_err(|e| {
         // The error that matters is `e`; a part that cannot be removed is only untidy.
-        let _ = fs::remove_file(&part);
+        let _ = step(|| fs::remove_file(&part));
         failed(path, &e)
     })
 }
 
 fn write_part(part: &Path, fill: impl FnOnce(&mut Sink) -> io::Result<()>) -> io::Result<()> {
-    let mut sink = BufWriter::with_capacity(1 << 20, File::create(part)?);
-    fill(&mut sink)?;
-    sink.flush()?;
-    sink.get_ref().sync_all()
+    let mut sink = BufWriter::with_capacity(1 << 20, step(|| File::create(part))?);
+    step(|| fill(&mut sink))?;
+    step(|| sink.flush())?;
+    step(|| sink.get_ref().sync_all())
 }
 
 fn sync_directory(path: &Path) -> io::Result<()> {
     match path.parent() {
-        Some(folder) if cfg!(unix) => File::open(or_here(folder))?.sync_all(),
+        Some(folder) if cfg!(unix) => step(|| File::open(or_here(folder))?.sync_all()),
         _ => Ok(()),
+    }
+}
+
+/// One thing done to the disk; tests let any of them fail.
+fn step<T>(work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    #[cfg(test)]
+    faults::pass()?;
+    work()
+}
+
+/// Failures on purpose.
+#[cfg(test)]
+pub(crate) mod faults {
+    use std::cell::Cell;
+    use std::io;
+
+    /// Which steps fail.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub(crate) enum Fault {
+        None,
+        /// The one after this many.
+        Once(usize),
+        /// All after this many: as if the machine had stopped there.
+        From(usize),
+    }
+
+    thread_local!(static STATE: Cell<(Fault, usize)> = const { Cell::new((Fault::None, 0)) });
+
+    /// Does something under a fault; also tells how many steps there were.
+    pub(crate) fn under<T>(fault: Fault, work: impl FnOnce() -> T) -> (T, usize) {
+        STATE.set((fault, 0));
+        let result = work();
+        let (_, steps) = STATE.replace((Fault::None, 0));
+        (result, steps)
+    }
+
+    pub(super) fn pass() -> io::Result<()> {
+        let (fault, steps) = STATE.get();
+        STATE.set((fault, steps + 1));
+        match fault {
+            Fault::Once(n) if steps == n => Err(io::Error::from(io::ErrorKind::StorageFull)),
+            Fault::From(n) if steps >= n => Err(io::Error::other("the machine has stopped")),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -138,7 +138,7 @@ fn listed(items: &[String]) -> String {
 fn from_file(path: &Path, n: usize) -> Result<Split> {
     let read = || {
         let mut npz = Npz::open(path, Limits::default())?;
-        let numbering = Numbering::new(n, &LoadOptions::default());
+        let numbering = Numbering::from_zero(n);
         let splits =
             split::stored(&mut npz, numbering, Purpose::Train).map_err(|e| e.within(&quoted(path)))?;
         splits.into_iter().next().ok_or_else(|| {

@@ -19,6 +19,8 @@ pub mod names {
     pub const MODEL: &str = "best.safetensors";
     /// The page about the run.
     pub const REPORT: &str = "report.html";
+    /// What several seeds are run with.
+    pub const SEEDS: &str = "seeds.json";
     /// How the folders of single seeds begin.
     pub const SEED: &str = "seed-";
 }
@@ -72,6 +74,7 @@ impl Run {
             Record::Run(origin) => self.origin = origin,
             Record::Prepared(prepared) => self.prepared = prepared,
             Record::Epoch(epoch) => self.epochs.push(epoch),
+            Record::RolledBack { epoch, .. } => self.epochs.retain(|e| e.epoch <= epoch),
             Record::Started { .. } | Record::End(_) | Record::Unknown => {}
         }
     }

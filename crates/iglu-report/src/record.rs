@@ -28,6 +28,16 @@ pub enum Record {
         /// Seconds it took.
         seconds: f64,
     },
+    /// Training had diverged and went on from the end of an earlier epoch.
+    #[serde(rename = "rolled-back")]
+    RolledBack {
+        /// The epoch gone back to.
+        epoch: usize,
+        /// What was found, and where.
+        why: String,
+        /// Factor of every learning rate from then on.
+        rate_factor: f64,
+    },
     /// An epoch has ended.
     Epoch(Epoch),
     /// The last line of a run that came to its end.

@@ -6,6 +6,7 @@
 
 use crate::Mat;
 use crate::network::{Network, inputs};
+use crate::observe::Stopwatch;
 use crate::program::{Job, Program};
 use crate::side::Side;
 
@@ -20,6 +21,8 @@ pub struct Caches {
     pub alpha: Vec<Mat>,
     /// Optimiser steps of layer k since `alpha[k]` was refreshed.
     pub alpha_age: Vec<u64>,
+    /// Seconds spent on making `Z`.
+    pub seconds: f64,
     x_made: Vec<u64>,
     z_made: Vec<u64>,
     trained: Vec<u64>,
@@ -35,11 +38,17 @@ impl Caches {
             z: (0..=depth).map(|_| Vec::new()).collect(),
             alpha: none(),
             alpha_age: vec![0; depth + 1],
+            seconds: 0.0,
             x_made: vec![0; depth + 1],
             z_made: vec![0; depth + 1],
             trained: vec![1; depth + 1],
             clock: 1,
         }
+    }
+
+    /// Drops everything held, as if nothing had been computed yet.
+    pub fn forget(&mut self) {
+        *self = Self::new(self.x.len() - 1);
     }
 
     fn tick(&mut self) -> u64 {
@@ -80,10 +89,12 @@ impl Caches {
         if k == 1 || layer.look.parts() == 0 || self.z_made[k] > self.x_made[k - 1] {
             return;
         }
+        let watch = Stopwatch::new();
         let x = &self.x[k - 1];
         assert_eq!(x.rows(), side.nodes(), "X^{} has been computed", k - 1);
         side.aggregate(layer, x, &mut self.z[k]);
         self.z_made[k] = self.tick();
+        self.seconds += watch.seconds();
     }
 
     /// A program bound to what its inputs hold.

@@ -69,6 +69,24 @@ pub enum Error {
         /// How to mend it.
         fix: String,
     },
+    /// More memory than there is, or than was allowed.
+    Memory {
+        /// What is to be allocated.
+        place: String,
+        /// How much, and how much there is.
+        found: String,
+        /// How to mend it.
+        fix: String,
+    },
+    /// Somebody asked to stop, and there is nothing to show yet.
+    Interrupted {
+        /// What was going on.
+        place: String,
+        /// How far it got.
+        found: String,
+        /// How to go on.
+        fix: String,
+    },
 }
 
 macro_rules! makers {
@@ -94,6 +112,10 @@ impl Error {
         locked => Locked;
         /// Training produced numbers that are not finite.
         diverged => Diverged;
+        /// More memory than there is, or than was allowed.
+        memory => Memory;
+        /// Somebody asked to stop, and there is nothing to show yet.
+        interrupted => Interrupted;
     }
 
     /// Process exit code of this kind of error.
@@ -105,6 +127,8 @@ impl Error {
             Self::Locked { .. } => 73,
             Self::Output { .. } => 74,
             Self::Diverged { .. } => 20,
+            Self::Memory { .. } => 71,
+            Self::Interrupted { .. } => 130,
         }
     }
 
@@ -116,7 +140,9 @@ impl Error {
         | Self::Missing { place, .. }
         | Self::Output { place, .. }
         | Self::Locked { place, .. }
-        | Self::Diverged { place, .. }) = &mut self;
+        | Self::Diverged { place, .. }
+        | Self::Memory { place, .. }
+        | Self::Interrupted { place, .. }) = &mut self;
         *place = if place.is_empty() { outer.to_string() } else { format!("{outer}: {place}") };
         self
     }
@@ -129,7 +155,9 @@ impl fmt::Display for Error {
         | Self::Missing { place, found, fix }
         | Self::Output { place, found, fix }
         | Self::Locked { place, found, fix }
-        | Self::Diverged { place, found, fix }) = self;
+        | Self::Diverged { place, found, fix }
+        | Self::Memory { place, found, fix }
+        | Self::Interrupted { place, found, fix }) = self;
         write!(f, "{place}: {found}")?;
         if fix.is_empty() { Ok(()) } else { write!(f, "\n  fix: {fix}") }
     }

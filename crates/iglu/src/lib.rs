@@ -37,10 +37,12 @@
 
 mod buffer;
 pub mod caches;
+pub mod checkpoint;
 pub mod config;
 mod dataset;
 mod error;
 mod graph;
+mod interrupt;
 pub mod kernels;
 pub mod latent;
 pub mod layers;
@@ -59,11 +61,13 @@ pub mod program;
 pub mod rng;
 pub mod run;
 pub mod side;
+mod tensors;
 
 pub use buffer::{Buffer, Keeper};
 pub use dataset::{Dataset, Labels, Names, Relation, Split};
 pub use error::{Error, Result};
 pub use graph::{EdgeCounts, EdgeOptions, Graph, GraphParts, SelfLoops};
+pub use interrupt::Interrupt;
 pub use kernels::rowwise::Activation;
 pub use mat::{Features, Mat, Real, Scratch, SparseMat};
 pub use operator::{Norm, Operator};

@@ -1,5 +1,6 @@
 //! Row-major matrices: dense [`Mat`] and sparse [`SparseMat`], and the number type [`Real`].
 
+use crate::kernels::pages;
 use crate::{Buffer, Error, Result};
 use rayon::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,7 +29,7 @@ pub struct Mat {
 impl Mat {
     /// `rows x cols` zeros.
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Self { rows, cols, data: vec![0.0; rows * cols].into() }
+        Self { rows, cols, data: zeros(rows * cols).into() }
     }
 
     /// Takes row-major values.
@@ -104,6 +105,13 @@ impl Mat {
     }
 }
 
+/// Zeros that the system has not touched yet, in large pages where there are many.
+fn zeros(count: usize) -> Vec<Real> {
+    let data = vec![0.0; count];
+    pages::advise_large(&data);
+    data
+}
+
 /// Buffers of finished matrices, for the next ones: whole-graph passes would otherwise have the system map and
 /// unmap hundreds of megabytes each time.
 #[derive(Debug, Default)]
@@ -120,8 +128,9 @@ impl Scratch {
         let mut free = self.free();
         let fitting =
             (0..free.len()).filter(|&i| free[i].capacity() >= need).min_by_key(|&i| free[i].capacity());
-        let mut data = fitting.map(|i| free.swap_remove(i)).unwrap_or_default();
+        let found = fitting.map(|i| free.swap_remove(i));
         drop(free);
+        let mut data = found.unwrap_or_else(|| zeros(need));
         data.resize(need, 0.0);
         Mat { rows, cols, data: data.into() }
     }

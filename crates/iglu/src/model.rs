@@ -8,6 +8,7 @@ use crate::look::Look;
 pub use crate::network::ModelShape;
 use crate::network::Network;
 use crate::side::{Graphs, Side};
+use crate::tensors::Tensors;
 use crate::{Dataset, Error, Features, Mat, Real, Result, SparseMat};
 use std::sync::Arc;
 
@@ -134,78 +135,39 @@ impl Model {
     /// Everything learned, by name: parameters `layer1.w`, batch norm statistics `layer1.norm_state0` (mean above
     /// reciprocal deviation), feature scaling.
     pub fn tensors(&self) -> Vec<(String, Mat)> {
-        let mut out: Vec<(String, Mat)> =
-            self.preprocess.columns.iter().map(|c| (SCALING.to_string(), c.clone())).collect();
-        for layer in self.network.layers() {
-            for (spec, value) in layer.program.params().iter().zip(&layer.params) {
-                out.push((format!("layer{}.{}", layer.k, spec.name), value.clone()));
-            }
-            for (i, norm) in layer.norms.iter().enumerate() {
-                let rows = [norm.mean.clone(), norm.rstd.clone()].concat();
-                out.push((
-                    format!("layer{}.norm_state{i}", layer.k),
-                    Mat::from_vec(2, norm.mean.len(), rows),
-                ));
-            }
-        }
-        out
+        let scaling = self.preprocess.columns.iter().map(|c| (SCALING.to_string(), c.clone()));
+        scaling.chain(self.network.tensors()).collect()
     }
 
     /// Rebuilds a model from its tensors; names and shapes must be those the configuration asks for.
     pub fn from_tensors(config: &Config, shape: ModelShape, tensors: Vec<(String, Mat)>) -> Result<Self> {
-        let network = Network::new(&config.network, &shape, config.seed)?;
+        let mut network = Network::new(&config.network, &shape, config.seed)?;
         let scaling = config.data.features.or(Scaling::Raw);
-        let columns = (scaling == Scaling::Standard).then(|| Mat::zeros(2, shape.features));
-        let mut model = Self::new(config.clone(), shape, Preprocess { scaling, columns }, network);
-        let mut given: std::collections::BTreeMap<String, Mat> = tensors.into_iter().collect();
-        let expected = model.tensors();
-        let mut next = |name: &str, want: &Mat| {
-            let missing = || {
-                Error::data(name, "this tensor is missing", "the model file does not match its configuration")
-            };
-            let found = given.remove(name).ok_or_else(missing)?;
-            if (found.rows(), found.cols()) == (want.rows(), want.cols()) {
-                return Ok(found);
-            }
-            let message = format!(
-                "shape [{}, {}], the configuration needs [{}, {}]",
-                found.rows(),
-                found.cols(),
-                want.rows(),
-                want.cols()
-            );
-            Err(Error::data(name, message, "the model file does not match its configuration"))
-        };
-        let values: Vec<Mat> = expected.iter().map(|(name, want)| next(name, want)).collect::<Result<_>>()?;
-        if let Some(name) = given.keys().next() {
-            return Err(Error::data(
-                name,
-                "nobody asked for this tensor",
-                "the model file does not match its configuration",
-            ));
-        }
-        model.fill(values);
-        Ok(model)
-    }
-
-    /// Takes values in the order of [`Model::tensors`].
-    fn fill(&mut self, values: Vec<Mat>) {
-        let mut values = values.into_iter();
-        let mut next = || values.next().expect("as many values as tensors");
-        if let Some(columns) = &mut self.preprocess.columns {
-            *columns = next();
-        }
-        for layer in self.network.layers_mut() {
-            layer.params.iter_mut().for_each(|p| *p = next());
-            for norm in &mut layer.norms {
-                let m = next();
-                (norm.mean, norm.rstd) = (m.row(0).to_vec(), m.row(1).to_vec());
-            }
-        }
+        let mut given = Tensors::new(tensors);
+        let standard = scaling == Scaling::Standard;
+        let columns = standard.then(|| given.take(SCALING, 2, shape.features)).transpose()?;
+        network.fill("", &mut given)?;
+        given.finish()?;
+        Ok(Self::new(config.clone(), shape, Preprocess { scaling, columns }, network))
     }
 
     /// Logits of every node of a dataset, by exact layer-wise inference; labels and splits do not matter.
     pub fn predict(&self, data: &Dataset) -> Result<Mat> {
+        Ok(self.network.infer(&self.side(data)?))
+    }
+
+    /// `X^layer` of every node of a dataset, layers counted from 1; the last one gives the logits.
+    pub fn embed(&self, data: &Dataset, layer: usize) -> Result<Mat> {
+        let depth = self.network.depth();
+        if !(1..=depth).contains(&layer) {
+            let found = format!("{layer}, but the network has layers 1 to {depth}");
+            return Err(Error::usage("layer", found, ""));
+        }
+        Ok(self.network.embed(&self.side(data)?, layer))
+    }
+
+    /// The data as the network sees it.
+    fn side(&self, data: &Dataset) -> Result<Side> {
         data.validate()?;
         let completed = latent::complete(&self.config.network, Setting::Transductive, data)?;
         let data = completed.as_ref().unwrap_or(data);
@@ -225,7 +187,7 @@ impl Model {
             return Err(Error::data("edges", found, fix));
         }
         let scaled = Arc::new(self.preprocess.apply(&data.features));
-        Ok(self.network.infer(&Side::new(&Graphs::of(data), scaled, &self.network)))
+        Ok(Side::new(&Graphs::of(data), scaled, &self.network))
     }
 
     fn reads_relations(&self) -> bool {

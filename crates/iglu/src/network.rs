@@ -12,6 +12,7 @@ use crate::program::{
 };
 use crate::rng::Key;
 use crate::side::Side;
+use crate::tensors::Tensors;
 use crate::{Dataset, Error, Labels, Mat, Real, Result};
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +68,15 @@ impl Layer {
     /// Width of `X^k`.
     pub fn width(&self) -> usize {
         self.program.width()
+    }
+
+    /// Name of one of its parameters among all tensors of the network.
+    pub(crate) fn tensor(&self, name: &str) -> String {
+        format!("layer{}.{name}", self.k)
+    }
+
+    fn norm_tensor(&self, i: usize) -> String {
+        self.tensor(&format!("norm_state{i}"))
     }
 
     /// Parameters in the program's order.
@@ -293,6 +303,49 @@ impl Network {
         }
     }
 
+    /// Everything learned, by name: parameters `layer1.w`, batch norm statistics `layer1.norm_state0` (mean above
+    /// reciprocal deviation).
+    pub fn tensors(&self) -> Vec<(String, Mat)> {
+        let mut out = Vec::new();
+        for layer in &self.layers {
+            let params = layer.program.params().iter().zip(&layer.params);
+            out.extend(params.map(|(spec, value)| (layer.tensor(&spec.name), value.clone())));
+            for (i, norm) in layer.norms.iter().enumerate() {
+                let rows = [norm.mean.clone(), norm.rstd.clone()].concat();
+                out.push((layer.norm_tensor(i), Mat::from_vec(2, norm.mean.len(), rows)));
+            }
+        }
+        out
+    }
+
+    /// Takes over tensors of [`Network::tensors`], their names prefixed.
+    pub(crate) fn fill(&mut self, prefix: &str, given: &mut Tensors) -> Result<()> {
+        for layer in &mut self.layers {
+            for p in 0..layer.params.len() {
+                let name = format!("{prefix}{}", layer.tensor(&layer.program.params()[p].name));
+                let (rows, cols) = (layer.params[p].rows(), layer.params[p].cols());
+                layer.params[p] = given.take(&name, rows, cols)?;
+            }
+            for i in 0..layer.norms.len() {
+                let name = format!("{prefix}{}", layer.norm_tensor(i));
+                let m = given.take(&name, 2, layer.norms[i].mean.len())?;
+                (layer.norms[i].mean, layer.norms[i].rstd) = (m.row(0).to_vec(), m.row(1).to_vec());
+            }
+        }
+        Ok(())
+    }
+
+    /// The first parameter that is not finite: its layer, its name and the value.
+    pub fn broken(&self) -> Option<(usize, &str, Real)> {
+        self.layers.iter().find_map(|layer| {
+            let mut params = layer.program.params().iter().zip(&layer.params);
+            params.find_map(|(spec, value)| {
+                let bad = value.data().iter().find(|v| !v.is_finite())?;
+                Some((layer.k, spec.name.as_str(), *bad))
+            })
+        })
+    }
+
     /// Number of learned values.
     pub fn params(&self) -> usize {
         self.layers.iter().flat_map(|l| &l.params).map(|p| p.data().len()).sum()
@@ -355,9 +408,19 @@ impl Network {
     }
 
     /// Inference from layer `from` on, `known[m]` holding `X^m` where an upper layer needs it.
-    pub fn infer_from(&self, side: &Side, mut known: Vec<Mat>, from: usize) -> Mat {
-        known.resize_with(self.depth() + 1, Mat::default);
-        for layer in &self.layers[from - 1..] {
+    pub fn infer_from(&self, side: &Side, known: Vec<Mat>, from: usize) -> Mat {
+        self.infer_between(side, known, from, self.depth())
+    }
+
+    /// `X^k` of every node.
+    pub fn embed(&self, side: &Side, k: usize) -> Mat {
+        self.infer_between(side, Vec::new(), 1, k)
+    }
+
+    /// `X^to` from `known` embeddings below layer `from`.
+    fn infer_between(&self, side: &Side, mut known: Vec<Mat>, from: usize, to: usize) -> Mat {
+        known.resize_with(to + 1, Mat::default);
+        for layer in &self.layers[from - 1..to] {
             let mut z = Vec::new();
             if layer.k > 1 {
                 side.aggregate(layer, &known[layer.k - 1], &mut z);
@@ -367,7 +430,7 @@ impl Network {
             let done = layer.k;
             known[done] = out;
             for m in 1..done {
-                if !self.layers[done..].iter().any(|l| l.reads(m)) {
+                if !self.layers[done..to].iter().any(|l| l.reads(m)) {
                     known[m] = Mat::default();
                 }
             }

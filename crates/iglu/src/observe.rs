@@ -1,5 +1,7 @@
 //! What a run tells the world: events while it goes, a report at the end. Prints nothing, writes nothing.
 
+use crate::Result;
+use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Instant;
@@ -35,6 +37,15 @@ pub enum Event {
     },
     /// The stale side was refreshed.
     Refreshed(RefreshPoint),
+    /// Training had diverged: it goes on from the end of an earlier epoch with a lower learning rate.
+    RolledBack {
+        /// The epoch gone back to; 0: to before the start.
+        epoch: usize,
+        /// What was found, and where.
+        why: String,
+        /// Factor of every learning rate from now on.
+        rate_factor: f64,
+    },
     /// An epoch has ended.
     Epoch {
         /// Its number, from 1.
@@ -58,6 +69,20 @@ pub enum Event {
 pub trait Observer {
     /// Called for every event, in order.
     fn event(&mut self, event: &Event) -> Control;
+
+    /// Called after epochs from whose end the run can go on later; an error ends the run.
+    fn checkpoint(&mut self, _: &Checkpoint, _: Urgency) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Why a checkpoint is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Urgency {
+    /// An epoch has ended: there will be others.
+    Routine,
+    /// The run was interrupted: this is the last one.
+    Last,
 }
 
 /// Nobody.
@@ -141,7 +166,7 @@ pub struct Seconds {
 }
 
 /// Formats without NaN write it as nothing.
-fn or_nan<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
+pub(crate) fn or_nan<'de, D: Deserializer<'de>>(d: D) -> std::result::Result<f64, D::Error> {
     Ok(Option::deserialize(d)?.unwrap_or(f64::NAN))
 }
 
@@ -172,6 +197,10 @@ pub struct Report {
     pub seed: u64,
     /// Learned numbers.
     pub params: usize,
+    /// Factor of every learning rate at the end: halved each time training had diverged.
+    pub rate_factor: f64,
+    /// Whether somebody stopped the run before its end.
+    pub interrupted: bool,
 }
 
 /// The only clock of the core.

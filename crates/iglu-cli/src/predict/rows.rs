@@ -53,11 +53,6 @@ impl Rows<'_> {
         names.map_or_else(|| class.to_string(), |names| names.get(class).to_string())
     }
 
-    fn node(&self, node: usize) -> String {
-        let names = self.data.node_names.as_ref();
-        names.map_or_else(|| node.to_string(), |names| names.get(node).to_string())
-    }
-
     fn head(&self) -> String {
         let classes = self.logits.cols();
         let prediction = if self.outputs == Outputs::Labels { "labels" } else { "class" };
@@ -71,7 +66,7 @@ impl Rows<'_> {
 
     fn write_row(&self, out: &mut impl Write, node: usize) -> io::Result<()> {
         let logits = self.logits.row(node);
-        write!(out, "{},{}", csv_field(&self.node(node)), csv_field(&self.prediction(logits)))?;
+        write!(out, "{},{}", csv_field(&node_name(self.data, node)), csv_field(&self.prediction(logits)))?;
         match self.extra {
             Extra::Nothing => {}
             Extra::All => shares(logits, self.outputs).iter().try_for_each(|p| write!(out, ",{p:.6}"))?,
@@ -95,6 +90,11 @@ impl Rows<'_> {
             }
         }
     }
+}
+
+/// The name of a node, or its number.
+pub fn node_name(data: &Dataset, node: usize) -> String {
+    data.node_names.as_ref().map_or_else(|| node.to_string(), |names| names.get(node).to_string())
 }
 
 /// Probabilities of all nodes, in place of their logits.

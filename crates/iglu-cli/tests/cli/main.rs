@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a failure in a helper is a failed test")]
 
+mod bench;
 mod browser;
 mod data;
+mod embed;
 mod evaluate;
 mod folder;
 mod harness;
@@ -14,6 +16,7 @@ mod plan;
 mod predict;
 mod recipes;
 mod report;
+mod resume;
 mod threads;
 mod train;
 mod usage;

@@ -20,6 +20,10 @@ pub(super) mod labels;
 pub(crate) mod split;
 mod write;
 
+pub use edges::{edge_weights, pairs};
+pub use features::dense;
+pub use labels::labels_of;
+pub use split::node_ids;
 pub use write::write_plain;
 
 use super::Place;

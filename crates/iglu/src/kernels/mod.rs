@@ -3,11 +3,14 @@
 //! Kernels are plain Rust compiled three times (AVX-512, AVX2 + FMA, portable) and chosen at run time. Sums run
 //! over a fixed number of lanes, so all instruction sets with FMA give the same bytes. `reference` holds the
 //! plain twins that the tests compare with. Kernels know nothing of layers, caches or threads' work, except
-//! [`spmm`] and [`moments`], which spread rows over the pool.
+//! [`spmm`] and [`moments`], which spread rows over the pool, and [`limits`], which measures it.
 
+pub mod adam;
 pub mod attention;
 pub mod gemm;
+pub mod limits;
 pub mod moments;
+pub mod pages;
 #[cfg(test)]
 pub mod reference;
 pub mod rowwise;
@@ -74,6 +77,29 @@ pub fn isa() -> Isa {
         }
     }
     Isa::Portable
+}
+
+/// Asks for the cache line at `data[at]` ahead of its use.
+#[inline(always)]
+pub(crate) fn prefetch(data: &[Real], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let at = at.min(data.len());
+        // SAFETY: prefetching any address is harmless; this one lies in or one past the slice.
+        #[expect(unsafe_code, reason = "prefetch takes a pointer")]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(data.as_ptr().add(at).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (data, at);
+}
+
+/// Asks for `len` values from `data[at]` on.
+#[inline(always)]
+pub(crate) fn prefetch_row(data: &[Real], at: usize, len: usize) {
+    (0..len).step_by(64 / size_of::<Real>()).for_each(|i| prefetch(data, at + i));
 }
 
 /// Some rows of a row-major array, each `cols` long and `stride` apart.

@@ -1,10 +1,10 @@
-//! Sparse times dense: `out[r] = scale_r * sum_c w_rc scale_c x[c] (+ diagonal)`, a row at a time in registers.
+//! Sparse times dense: `out[r] = scale_r * sum_c w_rc scale_c x[c] (+ diagonal)`, a row at a time.
 //!
-//! Weights are implicit where they can be (row and column scales), columns are processed in strips of at most
-//! 64 so that the sum of a strip never leaves the registers, and rows ahead are prefetched.
+//! Weights are implicit where they can be (row and column scales). A neighbour's row is read once, whole, and rows
+//! ahead are prefetched meanwhile, so that memory is never idle; the sum stays in registers or in the first cache.
 
 use super::vecmath::madd;
-use super::{Rows, simd_fn};
+use super::{Rows, prefetch, prefetch_row, simd_fn};
 use crate::Real;
 use rayon::prelude::*;
 
@@ -38,66 +38,100 @@ impl SparseView<'_> {
     }
 }
 
-/// Asks for the cache line at `data[at]` ahead of its use.
+/// Widest sum that is kept in the first cache while a row's neighbours are added to it.
+const WIDEST: usize = 1024;
+
+/// Entries ahead whose rows are asked for: about as many bytes as a core can have under way.
 #[inline(always)]
-fn prefetch(data: &[Real], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let at = at.min(data.len());
-        // SAFETY: prefetching any address is harmless; this one lies in or one past the slice.
-        #[expect(unsafe_code, reason = "prefetch takes a pointer")]
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(data.as_ptr().add(at).cast());
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (data, at);
+fn ahead(cols: usize) -> usize {
+    (6144 / (cols * size_of::<Real>()).max(1)).clamp(2, 16)
 }
 
+/// Asks for everything that entry `at` will need of columns `from..from + width`.
 #[inline(always)]
-fn strip<const FMA: bool, const W: usize>(
+fn prefetch_entry(a: SparseView<'_>, x: Rows<'_>, at: usize, (from, width): (usize, usize)) {
+    if let Some(&next) = a.columns.get(at) {
+        prefetch_row(x.data, next as usize * x.stride + from, width);
+        if let Some(scale) = a.col_scale {
+            prefetch(scale, next as usize);
+        }
+    }
+}
+
+/// Sums of `W` columns that never leave the registers: for rows of exactly this width.
+#[inline(always)]
+fn narrow<const FMA: bool, const W: usize>(
     a: SparseView<'_>,
     x: Rows<'_>,
     r: usize,
-    from: usize,
     out: &mut [Real],
     add: bool,
 ) {
-    const AHEAD: usize = 4;
     let mut sum = [0.0 as Real; W];
-    let span = a.offsets[r] as usize..a.offsets[r + 1] as usize;
-    for entry in span.clone() {
-        if from == 0 && entry + AHEAD < a.columns.len() {
-            let next = a.columns[entry + AHEAD] as usize * x.stride;
-            let mut at = 0;
-            while at < x.cols {
-                prefetch(x.data, next + at);
-                at += 64 / size_of::<Real>();
-            }
-        }
-        let base = a.columns[entry] as usize * x.stride + from;
-        let row = &x.data[base..base + W];
-        let w = a.weight(entry);
+    let mut take = |w: Real, row: usize| {
+        let row = &x.data[row * x.stride..row * x.stride + W];
         for (s, v) in sum.iter_mut().zip(row) {
             *s = madd::<FMA>(w, *v, *s);
         }
+    };
+    for entry in a.offsets[r] as usize..a.offsets[r + 1] as usize {
+        prefetch_entry(a, x, entry + ahead(W), (0, W));
+        take(a.weight(entry), a.columns[entry] as usize);
     }
     if a.diagonal != 0.0 {
-        let base = r * x.stride + from;
-        let w = a.self_weight(r);
-        for (s, v) in sum.iter_mut().zip(&x.data[base..base + W]) {
-            *s = madd::<FMA>(w, *v, *s);
-        }
+        take(a.self_weight(r), r);
     }
+    finish::<FMA>(a, r, &sum, out, add);
+}
+
+/// Sums of columns `from..from + sum.len()`, in `sum`; two neighbours at a time.
+#[inline(always)]
+fn wide<const FMA: bool>(
+    a: SparseView<'_>,
+    x: Rows<'_>,
+    r: usize,
+    (from, out): (usize, &mut [Real]),
+    add: bool,
+    sum: &mut [Real],
+) {
+    let width = sum.len();
+    let distance = ahead(width);
+    let row = |at: usize| &x.data[at * x.stride + from..at * x.stride + from + width];
+    let span = a.offsets[r] as usize..a.offsets[r + 1] as usize;
+    let mut entry = span.start;
+    sum.fill(0.0);
+    while entry + 1 < span.end {
+        prefetch_entry(a, x, entry + distance, (from, width));
+        prefetch_entry(a, x, entry + 1 + distance, (from, width));
+        let (v, w) = (a.weight(entry), a.weight(entry + 1));
+        let (p, q) = (row(a.columns[entry] as usize), row(a.columns[entry + 1] as usize));
+        for ((s, p), q) in sum.iter_mut().zip(p).zip(q) {
+            *s = madd::<FMA>(w, *q, madd::<FMA>(v, *p, *s));
+        }
+        entry += 2;
+    }
+    let mut take = |w: Real, row: &[Real]| {
+        sum.iter_mut().zip(row).for_each(|(s, v)| *s = madd::<FMA>(w, *v, *s));
+    };
+    if entry < span.end {
+        prefetch_entry(a, x, entry + distance, (from, width));
+        take(a.weight(entry), row(a.columns[entry] as usize));
+    }
+    if a.diagonal != 0.0 {
+        take(a.self_weight(r), row(r));
+    }
+    finish::<FMA>(a, r, sum, out, add);
+}
+
+#[inline(always)]
+fn finish<const FMA: bool>(a: SparseView<'_>, r: usize, sum: &[Real], out: &mut [Real], add: bool) {
     let scale = a.row_scale.map_or(1.0, |s| s[r]);
-    let out = &mut out[from..from + W];
     if add {
-        for (o, s) in out.iter_mut().zip(&sum) {
+        for (o, s) in out.iter_mut().zip(sum) {
             *o = madd::<FMA>(scale, *s, *o);
         }
     } else {
-        for (o, s) in out.iter_mut().zip(&sum) {
+        for (o, s) in out.iter_mut().zip(sum) {
             *o = scale * s;
         }
     }
@@ -106,28 +140,20 @@ fn strip<const FMA: bool, const W: usize>(
 simd_fn! {
     /// Rows `first..` of the product into `out` (dense rows of `x.cols`), added to or replaced.
     pub fn rows(a: SparseView<'_>, x: Rows<'_>, first: usize, out: &mut [Real], add: bool) {
+        let mut sums = [0.0 as Real; WIDEST];
         for (i, out) in out.chunks_exact_mut(x.cols).enumerate() {
             let r = first + i;
-            let mut from = 0;
-            while from + 64 <= x.cols {
-                strip::<FMA, 64>(a, x, r, from, out, add);
-                from += 64;
-            }
-            if from + 32 <= x.cols {
-                strip::<FMA, 32>(a, x, r, from, out, add);
-                from += 32;
-            }
-            if from + 16 <= x.cols {
-                strip::<FMA, 16>(a, x, r, from, out, add);
-                from += 16;
-            }
-            if from + 8 <= x.cols {
-                strip::<FMA, 8>(a, x, r, from, out, add);
-                from += 8;
-            }
-            while from < x.cols {
-                strip::<FMA, 1>(a, x, r, from, out, add);
-                from += 1;
+            match x.cols {
+                64 => narrow::<FMA, 64>(a, x, r, out, add),
+                32 => narrow::<FMA, 32>(a, x, r, out, add),
+                16 => narrow::<FMA, 16>(a, x, r, out, add),
+                8 => narrow::<FMA, 8>(a, x, r, out, add),
+                _ => {
+                    for (s, out) in out.chunks_mut(WIDEST).enumerate() {
+                        let sum = &mut sums[..out.len()];
+                        wide::<FMA>(a, x, r, (s * WIDEST, out), add, sum);
+                    }
+                }
             }
         }
     }

@@ -95,6 +95,14 @@ pub fn gelu_grad<const FMA: bool>(x: Real) -> Real {
     madd::<FMA>(x, density, cdf)
 }
 
+/// [`gelu`] and [`gelu_grad`] together.
+#[inline(always)]
+pub fn gelu_and_grad<const FMA: bool>(x: Real) -> (Real, Real) {
+    let x = at_least(x, -number::TAIL_END);
+    let (cdf, density) = normal::<FMA>(x);
+    (x * cdf, madd::<FMA>(at_most(x, number::TAIL_END), density, cdf))
+}
+
 /// ELU: `x` above 0, `e^x - 1` below. Its derivative is 1 above and `elu(x) + 1` below.
 #[inline(always)]
 pub fn elu<const FMA: bool>(x: Real) -> Real {

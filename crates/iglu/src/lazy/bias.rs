@@ -5,7 +5,7 @@ use super::engine::Engine;
 use super::objective::Sampled;
 use crate::observe::LayerPoint;
 use crate::program::{Call, Dropping, Lanes, Norms, RowSet};
-use crate::{Mat, Real};
+use crate::{Error, Mat, Real, Result};
 
 /// Rows on which bias is measured, at most.
 const BIAS_ROWS: usize = 1024;
@@ -26,12 +26,28 @@ fn spaced(rows: &[u32], most: usize) -> Vec<u32> {
 
 impl Engine<'_> {
     /// Rows of `alpha^k` that training has used, to be compared with their successors.
-    pub(super) fn bias_sample(&self, k: usize) -> Option<StaleSample> {
+    pub(super) fn bias_sample(&mut self, k: usize) -> Option<StaleSample> {
+        let alpha = self.stale[k].take().or_else(|| self.sampled_alpha(k))?;
+        Some(StaleSample { alpha, ids: spaced(&self.reach[k], BIAS_ROWS) })
+    }
+
+    /// The sampled rows of `alpha^k`, if training has used it.
+    pub(super) fn sampled_alpha(&self, k: usize) -> Option<Mat> {
         let used = self.caches.alpha_age[k] > 0 && self.caches.alpha[k].rows() > 0;
-        (self.config.train.telemetry && used).then(|| {
-            let ids = spaced(&self.reach[k], BIAS_ROWS);
-            StaleSample { alpha: self.caches.alpha[k].select(&ids), ids }
-        })
+        let sample = || self.caches.alpha[k].select(&spaced(&self.reach[k], BIAS_ROWS));
+        (self.config.train.telemetry && used).then(sample)
+    }
+
+    /// Refuses sampled rows of `alpha^k` that are not those of this engine.
+    pub(super) fn check_sample(&self, k: usize, rows: Option<&Mat>) -> Result<()> {
+        let expect = (self.reach[k].len().min(BIAS_ROWS), self.network.width(k));
+        match rows.map(|m| (m.rows(), m.cols())) {
+            Some(found) if found != expect => {
+                let found = format!("stale rows of shape {found:?}, expected {expect:?}");
+                Err(Error::data(format!("layer {k}"), found, "go on with the data of the run"))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn measure_bias(&mut self, k: usize, stale: &StaleSample) {

@@ -2,7 +2,7 @@
 //!
 //! `rho = (L0 - Lmid) / -promised`, with `L0` the training loss at the refresh, `Lmid` the loss after all lazy
 //! layers were visited (old tail), `promised = sum_k <alpha^k, X^k_new - c^k>`. Below 0.25 lambda doubles, above
-//! 0.6 it shrinks by 0.7, within [0.003, 30].
+//! 0.6 it shrinks by 0.7, within [0.003, 30]. Orders other than `inverted` have no moment to judge at: lambda stays.
 
 use super::engine::Engine;
 use crate::config::{Config, Order, Proximal};
@@ -20,6 +20,8 @@ pub(super) struct Control {
     /// The layer whose cached embeddings are the centre of its visit.
     pub(super) centred: Option<usize>,
     kind: Proximal,
+    /// Whether visits are judged: the order refreshes a layer as soon as it is trained, and then trains the tail.
+    judges: bool,
 }
 
 impl Control {
@@ -32,11 +34,17 @@ impl Control {
             promised: 0.0,
             centred: None,
             kind,
+            judges: kind != Proximal::Off && config.train.order == Order::Inverted,
         }
     }
 
     pub(super) fn active(&self) -> bool {
         self.kind != Proximal::Off
+    }
+
+    /// `X^k` is the centre of a visit that begins.
+    pub(super) fn centre(&mut self, k: usize) {
+        self.centred = self.judges.then_some(k);
     }
 
     fn judge(&mut self, before: f64, after: f64) {

@@ -12,7 +12,7 @@ use crate::optim::{OptimOptions, Optimiser, Progress, Schedule};
 use crate::program::{Call, Dropping, Lanes, Norms, Program, RowSet};
 use crate::rng::Key;
 use crate::side::Side;
-use crate::{Error, Mat, Result, Scratch};
+use crate::{Error, Interrupt, Mat, Result, Scratch};
 use std::sync::Arc;
 
 /// Where an epoch stands in the run.
@@ -53,8 +53,25 @@ pub struct Engine<'a> {
     pub(super) telemetry: Vec<RefreshPoint>,
     pub(super) layer_points: Vec<LayerPoint>,
     pub(super) last_loss: f64,
+    /// Stale rows of alpha that an earlier engine has left, from layer 0.
+    pub(super) stale: Vec<Option<Mat>>,
+    /// Factor of every learning rate.
+    pub(super) rate_factor: f64,
+    pub(super) interrupt: Interrupt,
     /// Seconds spent in refreshes and in passes.
     pub(super) seconds: [f64; 2],
+    pub(super) timeline: Vec<StepTime>,
+}
+
+/// How long a step took.
+#[derive(Debug, Clone, Copy)]
+pub struct StepTime {
+    /// The step.
+    pub step: Step,
+    /// All its seconds.
+    pub seconds: f64,
+    /// Of these: aggregates that it found stale.
+    pub aggregation: f64,
 }
 
 impl<'a> Engine<'a> {
@@ -94,7 +111,11 @@ impl<'a> Engine<'a> {
             telemetry: Vec::new(),
             layer_points: Vec::new(),
             last_loss: f64::NAN,
+            stale: vec![None; depth + 1],
+            rate_factor: 1.0,
+            interrupt: Interrupt::default(),
             seconds: [0.0; 2],
+            timeline: Vec::new(),
             config: config.clone(),
             side,
             loss,
@@ -122,6 +143,16 @@ impl<'a> Engine<'a> {
     /// Replays batches of another program.
     pub fn set_batches(&mut self, batches: BatchSource) {
         self.batches = batches;
+    }
+
+    /// Stops with an error as soon as somebody asks for it.
+    pub fn set_interrupt(&mut self, interrupt: &Interrupt) {
+        self.interrupt = interrupt.clone();
+    }
+
+    /// Multiplies every learning rate from now on.
+    pub fn set_rate_factor(&mut self, factor: f64) {
+        self.rate_factor = factor;
     }
 
     /// The network as it is now.
@@ -154,6 +185,11 @@ impl<'a> Engine<'a> {
         self.seconds
     }
 
+    /// The steps carried out since this was last asked.
+    pub fn take_timeline(&mut self) -> Vec<StepTime> {
+        std::mem::take(&mut self.timeline)
+    }
+
     /// Warm start (where the configuration has one) and [`Engine::settle`]; returns the start's loss.
     pub fn begin(&mut self) -> Result<Option<f64>> {
         let loss = self.warm_start()?;
@@ -163,16 +199,18 @@ impl<'a> Engine<'a> {
 
     /// The initial steps of the plan; after a warm start also the first passes of the tail.
     pub fn settle(&mut self, started: bool) -> Result<()> {
-        let initial = self.plan.initial.clone();
-        let moment = Moment { epoch: 0, epochs: 1, part: 0, parts: 1 };
-        for step in initial {
-            self.step(step, moment)?;
-        }
+        self.rebuild()?;
         if started && self.config.train.start_tail > 0 && self.tail.is_some() {
             (1..self.tail_from()).for_each(|k| self.refresh_x(k));
             self.first_tail()?;
         }
         Ok(())
+    }
+
+    /// The initial steps of the plan: the embeddings that an epoch expects.
+    pub(super) fn rebuild(&mut self) -> Result<()> {
+        let moment = Moment { epoch: 0, epochs: 1, part: 0, parts: 1 };
+        self.plan.initial.clone().into_iter().try_for_each(|step| self.step(step, moment))
     }
 
     /// Epoch `epoch` (from 0) of `epochs`; returns the training loss seen.
@@ -188,6 +226,7 @@ impl<'a> Engine<'a> {
                 self.step(step, moment)?;
             }
         }
+        self.check_network(epoch)?;
         Ok(self.last_loss)
     }
 
@@ -211,7 +250,8 @@ impl<'a> Engine<'a> {
     }
 
     fn step(&mut self, step: Step, moment: Moment) -> Result<()> {
-        let watch = Stopwatch::new();
+        self.interrupt.check()?;
+        let (watch, aggregated) = (Stopwatch::new(), self.caches.seconds);
         let kind = match step {
             Step::RefreshX(k) => {
                 self.refresh_x(k);
@@ -235,7 +275,9 @@ impl<'a> Engine<'a> {
                 1
             }
         };
-        self.seconds[kind] += watch.seconds();
+        let (seconds, aggregation) = (watch.seconds(), self.caches.seconds - aggregated);
+        self.seconds[kind] += seconds;
+        self.timeline.push(StepTime { step, seconds, aggregation });
         Ok(())
     }
 
@@ -260,20 +302,32 @@ impl<'a> Engine<'a> {
     pub(super) fn rate(&self, moment: Moment, within: f64) -> f64 {
         let part = (moment.part as f64 + within) / moment.parts as f64;
         let fraction = (moment.epoch as f64 + part) / moment.epochs as f64;
-        self.schedule.rate(self.config.optim.lr, Progress { epoch: moment.epoch, fraction })
+        let rate = self.schedule.rate(self.config.optim.lr, Progress { epoch: moment.epoch, fraction });
+        self.rate_factor * rate
     }
 
-    pub(super) fn check_finite(value: f64, moment: Moment, layer: usize, what: &str) -> Result<()> {
+    /// An error where `value`, seen while layer `layer` was trained, is not finite; names the tensor to blame, if one
+    /// can be found.
+    pub(super) fn check_finite(&self, value: f64, moment: Moment, layer: usize, what: &str) -> Result<()> {
         if value.is_finite() {
             return Ok(());
         }
-        let place = format!("epoch {}, layer {layer}", moment.epoch + 1);
-        Err(Error::diverged(
-            place,
-            format!("{what} is {value}"),
-            "lower optim.lr, or set train.proximal to controlled",
-        ))
+        let blamed = self.network.broken().map(|(k, tensor, _)| format!("layer {k}, tensor `{tensor}`"));
+        let place = blamed.unwrap_or_else(|| format!("layer {layer}"));
+        Err(diverged(moment.epoch, &place, &format!("{what} is {value}")))
     }
+
+    /// An error where a parameter is not finite.
+    pub(super) fn check_network(&self, epoch: usize) -> Result<()> {
+        self.network.broken().map_or(Ok(()), |(k, tensor, value)| {
+            Err(diverged(epoch, &format!("layer {k}, tensor `{tensor}`"), &format!("a parameter is {value}")))
+        })
+    }
+}
+
+fn diverged(epoch: usize, place: &str, found: &str) -> Error {
+    let fix = "lower optim.lr, or set train.proximal to controlled";
+    Error::diverged(format!("epoch {}, {place}", epoch + 1), found, fix)
 }
 
 pub(super) fn optim_options(config: &Config) -> OptimOptions {

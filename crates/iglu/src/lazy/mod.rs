@@ -2,7 +2,7 @@
 //!
 //! Files: `plan` (orders, staleness), `engine` (state, the interpreter), `refresh` (X, Z and alpha), `passes`
 //! (mini-batches over one layer or the tail, exact steps), `batches`, `control` (proximal weight by gain ratio),
-//! `bias` (telemetry), `start` (the network without its graph).
+//! `bias` (telemetry), `start` (the network without its graph), `state` (to stop and go on), `work` (what steps cost).
 
 mod batches;
 mod bias;
@@ -13,11 +13,15 @@ mod passes;
 pub mod plan;
 mod refresh;
 mod start;
+mod state;
 #[cfg(test)]
 mod tests;
+pub mod work;
 
 pub use batches::BatchSource;
-pub use engine::Engine;
+pub use engine::{Engine, StepTime};
+pub use passes::POLISH_RATE;
+pub use state::{EngineNumbers, EngineState};
 
 use crate::config::{Config, Proximal};
 

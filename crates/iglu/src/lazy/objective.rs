@@ -1,10 +1,13 @@
 //! What passes minimise: `<alpha, X>` with an optional proximal term, or the task loss.
 
 use crate::kernels::rowwise::{self, Mask};
-use crate::kernels::{Rows, RowsMut};
+use crate::kernels::{Rows, RowsMut, prefetch_row};
 use crate::loss::TaskLoss;
 use crate::program::Objective;
 use crate::{Mat, Real};
+
+/// Rows of alpha that are asked for ahead of their use.
+const AHEAD: usize = 3;
 
 /// The centre `c` of the proximal term.
 #[derive(Clone, Copy)]
@@ -32,6 +35,9 @@ impl Objective for Lazy<'_> {
     fn block(&self, first: usize, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
         let mut value = 0.0;
         for (i, &id) in ids.iter().enumerate() {
+            if let Some(&next) = ids.get(i + AHEAD) {
+                prefetch_row(self.alpha.data(), next as usize * y.cols, y.cols);
+            }
             let alpha = self.alpha.row(id as usize);
             let row = d.row(i);
             row.copy_from_slice(alpha);

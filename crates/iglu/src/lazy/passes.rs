@@ -12,6 +12,9 @@ use crate::program::{Call, Dropping, Lanes, Norms, RowSet};
 use crate::rng::Key;
 use crate::{Mat, Real, Result};
 
+/// Learning rate of the exact epochs at the end, as a share of `optim.lr`.
+pub const POLISH_RATE: f64 = 0.1;
+
 /// One optimiser step of layers `from..` from gradients in the same order.
 pub(super) fn update(
     network: &mut Network,
@@ -79,10 +82,11 @@ impl Engine<'_> {
             (0..visit.len()).map(|b| self.rate(moment, b as f64 / visit.len() as f64)).collect();
         let (alpha_rate, lazy_dropout) =
             (self.config.train.alpha_dropout, self.config.train.lazy_dropout.or(LazyDropout::Off));
-        let Self { programs, caches, side, network, optimisers, lanes, control, key, .. } = self;
+        let Self { programs, caches, side, network, optimisers, lanes, control, key, interrupt, .. } = self;
         let job = caches.job(&programs[k], side);
         let before = network.at(k).params.clone();
         let mut masked = Mat::default();
+        let (mut value, mut stopped) = (0.0, Ok(()));
         for (batch, lr) in visit.iter().zip(rates) {
             let key = dropout_key(*key, k, optimisers[k].clock());
             let dropping =
@@ -110,11 +114,16 @@ impl Engine<'_> {
             };
             let params = network.at(k).param_refs();
             let call = Call { params: &params, norms: Norms::Batch, dropping };
-            let value = job.gradient(&call, RowSet::List(batch), &objective, lanes);
-            Self::check_finite(value, moment, k, "surrogate loss")?;
+            value = job.gradient(&call, RowSet::List(batch), &objective, lanes);
+            stopped = interrupt.check();
+            if !value.is_finite() || stopped.is_err() {
+                break;
+            }
             update(network, optimisers, k, lr, lanes.gradient());
         }
         drop(job);
+        stopped?;
+        self.check_finite(value, moment, k, "surrogate loss")?;
         self.caches.alpha_age[k] += visit.len() as u64;
         self.caches.mark_trained(k);
         Ok(())
@@ -126,7 +135,7 @@ impl Engine<'_> {
             let centre = self.layer_output(k, Dropping::Off);
             self.set_x(k, centre);
         }
-        self.control.centred = Some(k);
+        self.control.centre(k);
     }
 
     /// `Tail(k)`: layers k..L together on the fresh mini-batch loss.
@@ -134,9 +143,9 @@ impl Engine<'_> {
         self.caches.ensure_z(k, &self.network, &self.side);
         let passes = self.config.train.tail_passes.or(super::passes(&self.config));
         let visit = self.visit_batches(k, passes, moment, true);
-        let loss = self.tail_batches(k, &visit, |e, share| e.rate(moment, share));
+        let loss = self.tail_batches(k, &visit, |e, share| e.rate(moment, share))?;
         self.last_loss = loss / passes as f64 * moment.parts as f64;
-        Self::check_finite(loss, moment, k, "training loss")
+        self.check_finite(loss, moment, k, "training loss")
     }
 
     /// Passes of the tail between a warm start and the first alpha.
@@ -145,15 +154,20 @@ impl Engine<'_> {
         let moment = Moment { epoch: 0, epochs: 1, part: 0, parts: 1 };
         self.caches.ensure_z(k, &self.network, &self.side);
         let visit = self.visit_batches(k, self.config.train.start_tail, moment, true);
-        let rate = self.config.optim.lr;
-        let loss = self.tail_batches(k, &visit, |_, _| rate);
-        Self::check_finite(loss, moment, k, "training loss")
+        let rate = self.rate_factor * self.config.optim.lr;
+        let loss = self.tail_batches(k, &visit, |_, _| rate)?;
+        self.check_finite(loss, moment, k, "training loss")
     }
 
-    fn tail_batches(&mut self, k: usize, visit: &[Vec<u32>], rate: impl Fn(&Self, f64) -> f64) -> f64 {
+    fn tail_batches(
+        &mut self,
+        k: usize,
+        visit: &[Vec<u32>],
+        rate: impl Fn(&Self, f64) -> f64,
+    ) -> Result<f64> {
         let rates: Vec<f64> = (0..visit.len()).map(|b| rate(self, b as f64 / visit.len() as f64)).collect();
         let unbiased = self.config.train.gradient == GradientScale::Unbiased;
-        let Self { tail, caches, side, network, optimisers, lanes, loss, rows, key, .. } = self;
+        let Self { tail, caches, side, network, optimisers, lanes, loss, rows, key, interrupt, .. } = self;
         let program = tail.as_ref().expect("a plan with a tail has its program");
         let job = caches.job(program, side);
         let mut total = 0.0;
@@ -164,6 +178,7 @@ impl Engine<'_> {
             let call = Call { params: &params, norms: Norms::Batch, dropping };
             let task = Task { loss, scale: scale as Real, only: None };
             total += job.gradient(&call, RowSet::List(batch), &task, lanes);
+            interrupt.check()?;
             if !total.is_finite() {
                 break;
             }
@@ -171,14 +186,17 @@ impl Engine<'_> {
         }
         drop(job);
         (k..=self.network.depth()).for_each(|m| self.caches.mark_trained(m));
-        total
+        Ok(total)
     }
 
     /// `Tail(1)` on the whole graph: one step of ordinary back-propagation.
     pub(super) fn exact_step(&mut self, moment: Moment) -> Result<()> {
         let (loss, mut grads) =
             self.exact_gradient(Dropping::AsBuilt(self.key.with("exact").at(self.optimisers[1].clock())));
-        Self::check_finite(loss, moment, self.network.graph_layers(), "training loss")?;
+        self.interrupt.check()?;
+        self.check_finite(loss, moment, self.network.graph_layers(), "training loss")?;
+        // A bad number that an activation hides would spread to all layers at once.
+        self.check_network(moment.epoch)?;
         self.last_loss = loss;
         let lr = self.rate(moment, 0.0);
         for k in 1..=self.network.depth() {
@@ -188,15 +206,18 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// One exact epoch at the end of lazy training, at a tenth of the learning rate.
-    pub fn polish(&mut self) -> Result<f64> {
-        let moment = Moment { epoch: 0, epochs: 1, part: 0, parts: 1 };
+    /// Exact epoch `epoch` (from 0) at the end of lazy training, at a tenth of the learning rate.
+    pub fn polish(&mut self, epoch: usize) -> Result<f64> {
+        let moment = Moment { epoch, epochs: epoch + 1, part: 0, parts: 1 };
         let (loss, mut grads) = self.exact_gradient(Dropping::Off);
-        Self::check_finite(loss, moment, self.network.graph_layers(), "training loss while polishing")?;
+        self.interrupt.check()?;
+        self.check_finite(loss, moment, self.network.graph_layers(), "training loss while polishing")?;
+        let lr = POLISH_RATE * self.rate_factor * self.config.optim.lr;
         for k in 1..=self.network.depth() {
-            update(&mut self.network, &mut self.optimisers, k, 0.1 * self.config.optim.lr, &mut grads[k]);
+            update(&mut self.network, &mut self.optimisers, k, lr, &mut grads[k]);
             self.caches.mark_trained(k);
         }
+        self.check_network(epoch)?;
         Ok(loss)
     }
 

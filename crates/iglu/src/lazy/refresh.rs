@@ -126,7 +126,7 @@ impl Engine<'_> {
             }
             if (tail..=depth).any(|m| self.network.at(m).reads(k)) {
                 let value = self.pull_tail(k, &mut alpha);
-                Self::check_finite(value, moment, tail, "training loss")?;
+                self.check_finite(value, moment, tail, "training loss")?;
                 self.control.loss_at_refresh = Some(value);
             }
         }

@@ -25,7 +25,7 @@ impl Engine<'_> {
         let (rate, size) = (t.start_dropout, batches::size(t.batch, self.rows.len()));
         let program = self.network.chain(1, true);
         let mut optimisers = self.fresh_optimisers();
-        let Self { caches, side, network, lanes, loss, rows, key, .. } = self;
+        let Self { caches, side, network, lanes, loss, rows, key, interrupt, rate_factor, .. } = self;
         let job = caches.job(&program, side);
         let mut last = 0.0;
         for epoch in 0..epochs {
@@ -39,7 +39,8 @@ impl Engine<'_> {
                 let call = Call { params: &params, norms: Norms::Batch, dropping };
                 let task = Task { loss, scale: rows.len() as Real / batch.len() as Real, only: None };
                 last += job.gradient(&call, RowSet::List(batch), &task, lanes);
-                update(network, &mut optimisers, 1, RATE, lanes.gradient());
+                interrupt.check()?;
+                update(network, &mut optimisers, 1, *rate_factor * RATE, lanes.gradient());
             }
             if !last.is_finite() {
                 let place = format!("start, epoch {}", epoch + 1);

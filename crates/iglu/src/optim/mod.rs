@@ -25,6 +25,7 @@ mod tests;
 
 pub use schedule::{Progress, Schedule};
 
+use crate::kernels::adam;
 use crate::{Error, Real, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -205,58 +206,39 @@ impl Optimiser {
         let m = &mut self.state.first[i];
         match self.options.method {
             Method::Adam | Method::AdamTf => {
-                Adam::new(&self.options, self.state.clock, lr, keep).step(p, g, m, &mut self.state.second[i]);
+                let factors = adam_factors(&self.options, self.state.clock, lr, keep);
+                adam_step(factors, p, g, m, &mut self.state.second[i]);
             }
             Method::Sgd => Sgd::new(&self.options, lr, keep).step(p, g, m),
         }
     }
 }
 
-/// The factors of one step of Adam in either form: `p <- keep p - rate m / (root sqrt(v) + eps)`.
-#[derive(Clone, Copy)]
-struct Adam {
-    beta: [Real; 2],
-    rest: [Real; 2],
-    rate: Real,
-    root: Real,
-    eps: Real,
-    keep: Real,
+/// The factors of step `clock` of Adam in either form.
+fn adam_factors(options: &OptimOptions, clock: u64, lr: f64, keep: f64) -> adam::Factors {
+    let beta = [options.beta1, options.beta2];
+    let [c1, c2] = beta.map(|b| 1.0 - b.powf(clock as f64));
+    let (rate, root) = match options.method {
+        Method::AdamTf => (lr * c2.sqrt() / c1, 1.0),
+        _ => (lr / c1, 1.0 / c2.sqrt()),
+    };
+    adam::Factors {
+        beta: beta.map(|b| b as Real),
+        rest: beta.map(|b| (1.0 - b) as Real),
+        rate: rate as Real,
+        root: root as Real,
+        eps: options.eps as Real,
+        keep: keep as Real,
+    }
 }
 
-impl Adam {
-    fn new(options: &OptimOptions, clock: u64, lr: f64, keep: f64) -> Self {
-        let beta = [options.beta1, options.beta2];
-        let [c1, c2] = beta.map(|b| 1.0 - b.powf(clock as f64));
-        let (rate, root) = match options.method {
-            Method::AdamTf => (lr * c2.sqrt() / c1, 1.0),
-            _ => (lr / c1, 1.0 / c2.sqrt()),
-        };
-        Self {
-            beta: beta.map(|b| b as Real),
-            rest: beta.map(|b| (1.0 - b) as Real),
-            rate: rate as Real,
-            root: root as Real,
-            eps: options.eps as Real,
-            keep: keep as Real,
-        }
+fn adam_step(factors: adam::Factors, p: &mut [Real], g: &[Real], m: &mut [Real], v: &mut [Real]) {
+    if p.len() <= PARALLEL_FROM {
+        return adam::step(factors, p, g, m, v);
     }
-
-    fn step(self, p: &mut [Real], g: &[Real], m: &mut [Real], v: &mut [Real]) {
-        if p.len() <= PARALLEL_FROM {
-            return self.apply(p, g, m, v);
-        }
-        let pieces = p.par_chunks_mut(CHUNK).zip(g.par_chunks(CHUNK));
-        let moments = m.par_chunks_mut(CHUNK).zip(v.par_chunks_mut(CHUNK));
-        pieces.zip(moments).for_each(|((p, g), (m, v))| self.apply(p, g, m, v));
-    }
-
-    fn apply(self, p: &mut [Real], g: &[Real], m: &mut [Real], v: &mut [Real]) {
-        for (((p, &g), m), v) in p.iter_mut().zip(g).zip(m).zip(v) {
-            *m = self.beta[0] * *m + self.rest[0] * g;
-            *v = self.beta[1] * *v + self.rest[1] * g * g;
-            *p = self.keep * *p - self.rate * *m / (self.root * v.sqrt() + self.eps);
-        }
-    }
+    let pieces = p.par_chunks_mut(CHUNK).zip(g.par_chunks(CHUNK));
+    let moments = m.par_chunks_mut(CHUNK).zip(v.par_chunks_mut(CHUNK));
+    pieces.zip(moments).for_each(|((p, g), (m, v))| adam::step(factors, p, g, m, v));
 }
 
 /// The factors of one step of gradient descent: `p <- keep p - rate m`.

@@ -7,9 +7,13 @@ use super::{Op, Param, Program, Value};
 use crate::kernels::gemm::{self, Into};
 use crate::kernels::rowwise::{self, Affine, AffineGrad, ColumnStats, Mask};
 use crate::kernels::sparse::{self, SparseBlock};
-use crate::kernels::{Rows, RowsMut};
+use crate::kernels::{Rows, RowsMut, prefetch_row};
 use crate::rng::Key;
 use crate::{Mat, Real};
+use std::ops::Range;
+
+/// Rows of an input that are asked for before they are copied.
+const GATHER_AHEAD: usize = 3;
 
 /// Whether and how entries are dropped in a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,13 +117,16 @@ impl<'a> Workspace<'a> {
 
     pub(super) fn bind_gathered(&mut self, input: usize, from: &Mat) {
         let (ids, out) = (&self.ids, &mut self.values[input]);
-        for (&r, out) in ids.iter().zip(out.chunks_exact_mut(from.cols().max(1))) {
-            out.copy_from_slice(from.row(r as usize));
+        for (i, out) in out.chunks_exact_mut(from.cols().max(1)).enumerate() {
+            if let Some(&next) = ids.get(i + GATHER_AHEAD) {
+                prefetch_row(from.data(), next as usize * from.cols(), from.cols());
+            }
+            out.copy_from_slice(from.row(ids[i] as usize));
         }
     }
 
     /// Rows `span` of a matrix that has a row per row of the pass.
-    pub(super) fn bind_positions(&mut self, input: usize, from: &Mat, span: std::ops::Range<usize>) {
+    pub(super) fn bind_positions(&mut self, input: usize, from: &Mat, span: Range<usize>) {
         let cols = from.cols();
         self.values[input].copy_from_slice(&from.data()[span.start * cols..span.end * cols]);
     }
@@ -188,9 +195,9 @@ fn copy_rows(from: Rows<'_>, to: &mut RowsMut<'_>) {
 }
 
 impl Context<'_> {
-    /// Runs operations `0..end`.
-    pub(super) fn forward(&self, ws: &mut Workspace<'_>, end: usize) {
-        for op in &self.program.raw.ops[..end] {
+    /// Runs some operations.
+    pub(super) fn forward(&self, ws: &mut Workspace<'_>, ops: Range<usize>) {
+        for op in &self.program.raw.ops[ops] {
             self.forward_op(ws, op);
         }
     }
@@ -226,6 +233,13 @@ impl Context<'_> {
                     copy_rows(ws.value(p, *src), &mut out);
                 }
                 rowwise::add_bias(&mut out, self.param(*b));
+            }
+            Op::Activate { src, .. } if p.keeps_slope(op) => {
+                let from = p.place(*src);
+                let mut inputs = std::mem::take(&mut ws.values[from.slot]);
+                let mut x = view(&mut inputs, rows, from.col, cols, p.values.slots[from.slot]);
+                rowwise::gelu_with_slope(&mut x, &mut out);
+                ws.values[from.slot] = inputs;
             }
             Op::Activate { kind, src, .. } => {
                 if !in_place(*src) {
@@ -375,16 +389,16 @@ impl Context<'_> {
         ws.values[to.slot] = buffer;
     }
 
-    /// Runs operations `end..` backwards from the output's gradient. `live` marks values whose gradient is
+    /// Runs some operations backwards, those behind them having been run. `live` marks values whose gradient is
     /// wanted; `grads` receives parameter gradients, added.
     pub(super) fn backward(
         &self,
         ws: &mut Workspace<'_>,
-        end: usize,
+        ops: Range<usize>,
         live: &[bool],
         mut grads: Option<GradSums<'_>>,
     ) {
-        for op in self.program.raw.ops[end..].iter().rev() {
+        for op in self.program.raw.ops[ops].iter().rev() {
             let dst = op.dst();
             let wanted =
                 op.sources().iter().any(|v| live[v.0]) || (grads.is_some() && !op.params().is_empty());
@@ -407,6 +421,9 @@ impl Context<'_> {
                 if let Some(grads) = grads {
                     rowwise::add_column_sums(shared(&d), grads.sums[b.0].data_mut());
                 }
+            }
+            Op::Activate { src, .. } if p.keeps_slope(op) => {
+                rowwise::multiply_rows(ws.value(p, *src), &mut d);
             }
             Op::Activate { kind, src, .. } => {
                 let seen = if *kind == rowwise::Activation::Gelu { *src } else { dst };

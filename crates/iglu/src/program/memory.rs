@@ -111,6 +111,18 @@ pub(crate) fn place_values(raw: &Builder, output: Value) -> Layout {
     layout
 }
 
+/// Whether a GELU is the only reader of a value, for every value; gradients do not need it either.
+pub(crate) fn slopes(raw: &Builder, output: Value) -> Vec<bool> {
+    let count = consumers(raw, output);
+    let mut slopes = vec![false; raw.widths.len()];
+    for op in &raw.ops {
+        if let Op::Activate { kind: Activation::Gelu, src, .. } = op {
+            slopes[src.0] = count[src.0] == 1 && !is_input(raw, *src) && !must_stay(raw, *src);
+        }
+    }
+    slopes
+}
+
 pub(crate) fn place_grads(raw: &Builder, output: Value) -> Layout {
     let count = consumers(raw, output);
     place(raw, |op, i| {

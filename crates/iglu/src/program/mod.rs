@@ -6,11 +6,14 @@
 //! ([`exec`]), which run on blocks of rows that fit a core's cache ([`run`]). Programs know no graph and no labels.
 
 mod attend;
+mod cost;
 mod exec;
+mod kept;
 mod memory;
 mod run;
 
 pub use attend::{AttentionOptions, Heard};
+pub use cost::{Gradients, Repeated};
 pub use exec::{Dropping, NormState};
 pub use run::{Call, Input, Job, Lanes, Norms, Objective, RowSet};
 
@@ -527,15 +530,18 @@ pub struct Program {
     output: Value,
     values: memory::Layout,
     grads: memory::Layout,
+    /// Values that nobody reads but a GELU: it leaves its derivative there.
+    slopes: Vec<bool>,
 }
 
 impl Program {
     fn new(raw: Builder, output: Value) -> Self {
         let values = memory::place_values(&raw, output);
         let grads = memory::place_grads(&raw, output);
+        let slopes = memory::slopes(&raw, output);
         let inner = raw.attention.as_ref().map_or(&[][..], |a| a.rows.params());
         let params = [inner, &raw.params].concat();
-        Self { raw, params, output, values, grads }
+        Self { raw, params, output, values, grads, slopes }
     }
 
     /// A program without anything, to fill a place.
@@ -639,6 +645,11 @@ impl Program {
 
     fn place(&self, v: Value) -> Place {
         self.values.places[v.0]
+    }
+
+    /// Whether an activation replaces its input by its derivative.
+    fn keeps_slope(&self, op: &Op) -> bool {
+        matches!(op, Op::Activate { src, .. } if self.slopes[src.0])
     }
 
     fn grad_place(&self, v: Value) -> Place {

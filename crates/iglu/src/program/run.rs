@@ -6,6 +6,7 @@
 
 use super::attend::{Attended, Heard};
 use super::exec::{Context, Dropping, GradSums, NormState, Workspace};
+use super::kept::{self, Kept};
 use super::{Op, Program, Value};
 use crate::kernels::gemm::Into;
 use crate::kernels::rowwise;
@@ -144,11 +145,11 @@ impl Lanes {
 
 /// A program bound to its inputs.
 pub struct Job<'a> {
-    program: &'a Program,
+    pub(super) program: &'a Program,
     inputs: Vec<Input<'a>>,
     /// The neighbours' program, and who listens to whom.
     neighbours: Option<(Box<Job<'a>>, &'a Pattern)>,
-    block: usize,
+    pub(super) block: usize,
     pool: Mutex<Vec<Workspace<'a>>>,
 }
 
@@ -177,9 +178,7 @@ impl<'a> Job<'a> {
             let pattern = pattern.expect("attention needs to know who listens to whom");
             (Box::new(Self::new(&a.rows, vec![inputs[a.input]], None)), pattern)
         });
-        let widest = program.raw.widths.iter().max().copied().unwrap_or(0);
-        let block = if widest > 512 { 512 } else { 256 };
-        Self { program, inputs, neighbours, block, pool: Mutex::new(Vec::new()) }
+        Self { program, inputs, neighbours, block: program.block(), pool: Mutex::new(Vec::new()) }
     }
 
     /// The attended rows of a pass, for programs that have any.
@@ -202,6 +201,20 @@ impl<'a> Job<'a> {
         attended: Option<&Mat>,
         work: impl FnOnce(&mut Workspace<'a>) -> T,
     ) -> T {
+        let mut ws = self.open_block(rows, span, dropping, attended);
+        let out = work(&mut ws);
+        self.pool().push(ws);
+        out
+    }
+
+    /// A workspace whose inputs hold the rows of `span`.
+    pub(super) fn open_block(
+        &self,
+        rows: RowSet<'_>,
+        span: Range<usize>,
+        dropping: Dropping,
+        attended: Option<&Mat>,
+    ) -> Workspace<'a> {
         let mut ws = self.pool().pop().unwrap_or_else(|| Workspace::new(self.program));
         rows.fill(span.clone(), &mut ws.ids);
         ws.begin(self.program);
@@ -219,16 +232,14 @@ impl<'a> Job<'a> {
                 (Input::Dense(m), _) => ws.bind_gathered(i, m),
             }
         }
-        let out = work(&mut ws);
-        self.pool().push(ws);
-        out
+        ws
     }
 
     fn blocks(&self, rows: RowSet<'_>) -> usize {
         rows.len().div_ceil(self.block)
     }
 
-    fn span(&self, rows: RowSet<'_>, block: usize) -> Range<usize> {
+    pub(super) fn span(&self, rows: RowSet<'_>, block: usize) -> Range<usize> {
         block * self.block..((block + 1) * self.block).min(rows.len())
     }
 
@@ -245,7 +256,7 @@ impl<'a> Job<'a> {
         }
         out.data_mut().par_chunks_mut(self.block * width).enumerate().for_each(|(b, out)| {
             self.with_block(rows, self.span(rows, b), call.dropping, attended, |ws| {
-                context.forward(ws, self.program.raw.ops.len());
+                context.forward(ws, 0..self.program.raw.ops.len());
                 let y = ws.value(self.program, self.program.output);
                 out.chunks_exact_mut(width).enumerate().for_each(|(i, out)| out.copy_from_slice(y.row(i)));
             });
@@ -260,7 +271,7 @@ impl<'a> Job<'a> {
         let context = self.context(call, &states);
         let one = |b: usize| {
             self.with_block(rows, self.span(rows, b), call.dropping, attended, |ws| {
-                context.forward(ws, self.program.raw.ops.len());
+                context.forward(ws, 0..self.program.raw.ops.len());
                 self.objective(ws, b * self.block, objective)
             })
         };
@@ -328,12 +339,29 @@ impl<'a> Job<'a> {
         call: &Call<'_>,
         rows: RowSet<'_>,
         objective: &dyn Objective,
+        lanes: Option<&mut Lanes>,
+        wanted: &mut [(Value, &mut Mat)],
+        attended: Option<&Mat>,
+    ) -> f64 {
+        if self.keeps_blocks(call, rows) {
+            self.sweep_kept(call, rows, objective, lanes, wanted, attended)
+        } else {
+            self.sweep_anew(call, rows, objective, lanes, wanted, attended)
+        }
+    }
+
+    /// Block by block; batch norms run every block anew for what they need of all rows.
+    pub(super) fn sweep_anew(
+        &self,
+        call: &Call<'_>,
+        rows: RowSet<'_>,
+        objective: &dyn Objective,
         mut lanes: Option<&mut Lanes>,
         wanted: &mut [(Value, &mut Mat)],
         attended: Option<&Mat>,
     ) -> f64 {
         let mut states = self.states_of(call, rows, attended);
-        let live = self.live(lanes.is_some(), wanted);
+        let live = self.program.live(lanes.is_some(), wanted.iter().map(|(value, _)| *value));
         if matches!(call.norms, Norms::Batch) {
             self.add_backward_sums(call, rows, objective, attended, &mut states);
         }
@@ -372,6 +400,60 @@ impl<'a> Job<'a> {
         total
     }
 
+    /// Whether all blocks of a pass stay in memory because its batch norms need them more than once.
+    fn keeps_blocks(&self, call: &Call<'_>, rows: RowSet<'_>) -> bool {
+        let blocks = self.blocks(rows);
+        matches!(call.norms, Norms::Batch)
+            && self.program.batch_norms() > 0
+            && (1..=kept::MOST).contains(&blocks)
+    }
+
+    /// All blocks side by side, operation by operation.
+    pub(super) fn sweep_kept(
+        &self,
+        call: &Call<'_>,
+        rows: RowSet<'_>,
+        objective: &dyn Objective,
+        mut lanes: Option<&mut Lanes>,
+        wanted: &mut [(Value, &mut Mat)],
+        attended: Option<&Mat>,
+    ) -> f64 {
+        let live = self.program.live(lanes.is_some(), wanted.iter().map(|(value, _)| *value));
+        let (blocks, skip) = (self.blocks(rows), self.program.inner_params());
+        let count = blocks.min(LANES);
+        let sums: Vec<Option<&mut [Mat]>> = match &mut lanes {
+            Some(l) => l.prepare(self.program, count).iter_mut().map(|g| Some(&mut g[skip..])).collect(),
+            None => (0..count).map(|_| None).collect(),
+        };
+        let open = |(lane, grads)| {
+            let span = lane * blocks / count..(lane + 1) * blocks / count;
+            Kept { blocks: self.open(call, rows, span, attended), grads }
+        };
+        let mut kept: Vec<Kept<'_, 'a>> = sums.into_par_iter().enumerate().map(open).collect();
+        let value = self.run_kept(call, rows, objective, &live, &mut kept);
+        let done: Vec<Workspace<'a>> = kept.into_iter().flat_map(|lane| lane.blocks).collect();
+        for (b, ws) in done.iter().enumerate() {
+            for (value, out) in wanted.iter_mut() {
+                let (span, width) = (self.span(rows, b), out.cols());
+                self.copy_grad(ws, *value, width, &mut out.data_mut()[span.start * width..span.end * width]);
+            }
+        }
+        self.pool().extend(done);
+        if let Some(lanes) = lanes {
+            lanes.reduce(count);
+            self.copy_repeated(&mut lanes.gradient()[skip..]);
+        }
+        value
+    }
+
+    /// The gradient of a value in a block, zeros where nothing depends on it.
+    fn copy_grad(&self, ws: &Workspace<'a>, value: Value, width: usize, out: &mut [Real]) {
+        match ws.known_grad(self.program, value) {
+            Some(d) => out.chunks_exact_mut(width).enumerate().for_each(|(i, o)| o.copy_from_slice(d.row(i))),
+            None => out.fill(0.0),
+        }
+    }
+
     /// Weights that meet one source several times have equal gradients: the first is computed, the others copied.
     fn copy_repeated(&self, grads: &mut [Mat]) {
         for op in &self.program.raw.ops {
@@ -405,21 +487,16 @@ impl<'a> Job<'a> {
             let span = self.span(sweep.rows, b);
             let rows = span.len();
             total += self.with_block(sweep.rows, span, sweep.context.dropping, sweep.attended, |ws| {
-                sweep.context.forward(ws, self.program.raw.ops.len());
+                let end = self.program.raw.ops.len();
+                sweep.context.forward(ws, 0..end);
                 let value = self.objective(ws, b * self.block, objective);
                 let into = if b == first { Into::Set } else { Into::Add };
                 let sums = grads.as_deref_mut().map(|sums| GradSums { sums, into });
-                sweep.context.backward(ws, 0, &sweep.live, sums);
+                sweep.context.backward(ws, 0..end, &sweep.live, sums);
                 for (value, width, rest) in &mut outs {
                     let (mine, others) = std::mem::take(rest).split_at_mut(rows * *width);
                     *rest = others;
-                    match ws.known_grad(self.program, *value) {
-                        Some(d) => mine
-                            .chunks_exact_mut(*width)
-                            .enumerate()
-                            .for_each(|(i, o)| o.copy_from_slice(d.row(i))),
-                        None => mine.fill(0.0),
-                    }
+                    self.copy_grad(ws, *value, *width, mine);
                 }
                 value
             });
@@ -427,7 +504,7 @@ impl<'a> Job<'a> {
         total
     }
 
-    fn objective(&self, ws: &mut Workspace<'_>, first: usize, objective: &dyn Objective) -> f64 {
+    pub(super) fn objective(&self, ws: &mut Workspace<'_>, first: usize, objective: &dyn Objective) -> f64 {
         ws.begin_back(self.program);
         let ids = std::mem::take(&mut ws.ids);
         ws.ids.clone_from(&ids);
@@ -435,22 +512,9 @@ impl<'a> Job<'a> {
         objective.block(first, &ids, y, &mut d)
     }
 
-    fn context<'c>(&'c self, call: &Call<'c>, states: &'c [NormState]) -> Context<'c> {
+    pub(super) fn context<'c>(&'c self, call: &Call<'c>, states: &'c [NormState]) -> Context<'c> {
         let params = &call.params[self.program.inner_params()..];
         Context { program: self.program, params, norms: states, dropping: call.dropping }
-    }
-
-    /// Values whose gradient leads to something wanted.
-    fn live(&self, params: bool, wanted: &[(Value, &mut Mat)]) -> Vec<bool> {
-        let mut live = vec![false; self.program.raw.widths.len()];
-        for (value, _) in wanted {
-            live[value.0] = true;
-        }
-        for op in &self.program.raw.ops {
-            let below = op.sources().iter().any(|v| live[v.0]);
-            live[op.dst().0] |= below || (params && !op.params().is_empty());
-        }
-        live
     }
 
     /// Statistics of the batch norms for a call: the stored ones, or those of its rows.
@@ -471,18 +535,10 @@ impl<'a> Job<'a> {
             let width = self.program.raw.widths[src.0];
             let zero = vec![0.0; width];
             let sums = self.sum_blocks(rows, width, call.dropping, attended, |_, ws, sums| {
-                context.forward(ws, at);
+                context.forward(ws, 0..at);
                 rowwise::add_column_moments(ws.value(self.program, *src), &zero, sums);
             });
-            let n = rows.len().max(1) as f64;
-            states[*state] = NormState {
-                mean: sums.iter().map(|s| (s[0] / n) as Real).collect(),
-                rstd: sums
-                    .iter()
-                    .map(|s| (1.0 / ((s[1] / n - (s[0] / n).powi(2)).max(0.0) + eps).sqrt()) as Real)
-                    .collect(),
-                back: vec![[0.0; 2]; width],
-            };
+            states[*state] = kept::state_of(&sums, rows.len().max(1) as f64, *eps);
         }
         states
     }
@@ -503,9 +559,10 @@ impl<'a> Job<'a> {
             let norm = &states[*state];
             let stats = rowwise::ColumnStats { mean: &norm.mean, rstd: &norm.rstd };
             let sums = self.sum_blocks(rows, norm.mean.len(), call.dropping, attended, |first, ws, sums| {
-                context.forward(ws, self.program.raw.ops.len());
+                let end = self.program.raw.ops.len();
+                context.forward(ws, 0..end);
                 self.objective(ws, first, objective);
-                context.backward(ws, at + 1, &all, None);
+                context.backward(ws, at + 1..end, &all, None);
                 rowwise::add_batch_norm_sums(
                     ws.value(self.program, *src),
                     stats,
@@ -534,10 +591,6 @@ impl<'a> Job<'a> {
             sums
         };
         let parts: Vec<_> = (0..self.blocks(rows)).into_par_iter().map(one).collect();
-        let mut total = vec![[0.0; 2]; width];
-        for part in parts {
-            total.iter_mut().zip(part).for_each(|(t, p)| *t = [t[0] + p[0], t[1] + p[1]]);
-        }
-        total
+        kept::added(parts, width)
     }
 }

@@ -38,7 +38,8 @@ fn directed<R: Read + Seek>(npz: &mut Npz<R>) -> Result<bool> {
     }
 }
 
-fn pairs(array: &Array, numbering: Numbering) -> Result<Vec<[u32; 2]>> {
+/// The pairs in an array of one row per edge, as the nodes that they name.
+pub fn pairs(array: &Array, numbering: Numbering) -> Result<Vec<[u32; 2]>> {
     match array.shape() {
         [_, 2] | [0] => {}
         [2, _] => {
@@ -65,15 +66,14 @@ fn weights<R: Read + Seek>(npz: &mut Npz<R>, edges: usize) -> Result<Option<Vec<
     if !npz.has("edge_weight") {
         return Ok(None);
     }
-    let array = npz.array("edge_weight", "")?;
-    if vector("edge_weight", &array)? != edges {
-        return Err(super::wrong_length(
-            "edge_weight",
-            &array,
-            edges,
-            "weights",
-            "give one weight per row of `edges`",
-        ));
+    edge_weights(&npz.array("edge_weight", "")?, edges).map(Some)
+}
+
+/// One weight for each of `edges` edges.
+pub fn edge_weights(array: &Array, edges: usize) -> Result<Vec<f32>> {
+    let fix = "give one weight per row of `edges`";
+    if vector("edge_weight", array)? != edges {
+        return Err(super::wrong_length("edge_weight", array, edges, "weights", fix));
     }
-    Ok(Some(array.floats()))
+    Ok(array.floats())
 }

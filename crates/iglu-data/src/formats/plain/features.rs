@@ -27,8 +27,8 @@ pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>, nan: NanFeatures) -> Result
     dense("x", &npz.array("x", remedy)?, nan).map(Features::Dense)
 }
 
-/// An array with one row of features per node.
-pub(in crate::formats) fn dense(key: &str, array: &Array, nan: NanFeatures) -> Result<Mat> {
+/// An array with one row of features per node, all of them finite; NaN may pass where it will be filled in.
+pub fn dense(key: &str, array: &Array, nan: NanFeatures) -> Result<Mat> {
     let &[rows, cols] = array.shape() else {
         let found = format!("{}; expected [N, F]", array.describe());
         return Err(Error::data(

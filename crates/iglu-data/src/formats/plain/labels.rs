@@ -22,11 +22,15 @@ pub(in crate::formats) fn read<R: Read + Seek>(
     }
     let remedy =
         format!("save the labels under `{key}`: integers [N], -1 for unknown, or a 0/1 matrix [N, C]");
-    let array = npz.array(key, &remedy)?;
+    labels_of(key, &npz.array(key, &remedy)?, n)
+}
+
+/// The labels of `n` nodes in an array: a class each, or a 0/1 matrix.
+pub fn labels_of(key: &str, array: &Array, n: usize) -> Result<Labels> {
     match *array.shape() {
-        [rows] if rows == n => classes(key, &array),
+        [rows] if rows == n => classes(key, array),
         [rows, classes] if rows == n && classes > 0 => {
-            Ok(Labels::Multi { values: zero_one(key, &array, classes)?, classes })
+            Ok(Labels::Multi { values: zero_one(key, array, classes)?, classes })
         }
         _ => {
             let found = format!("{}; expected {n} rows, one per node", array.describe());

@@ -107,7 +107,7 @@ fn ids<R: Read + Seek>(npz: &mut Npz<R>, key: &str, numbering: Numbering) -> Res
 }
 
 /// Nodes of one part, given as ids or as a mask.
-pub(in crate::formats) fn node_ids(key: &str, array: &Array, numbering: Numbering) -> Result<Vec<u32>> {
+pub fn node_ids(key: &str, array: &Array, numbering: Numbering) -> Result<Vec<u32>> {
     let length = vector(key, array)?;
     if array.dtype().kind == Kind::Bool {
         return mask(key, array, numbering.nodes());

@@ -1,0 +1,246 @@
+//! The kernels one by one, each against a limit measured beside it: `cargo bench -p iglu --bench kernels [WORD]`.
+//!
+//! Threads: `RAYON_NUM_THREADS`. A word keeps the lines that contain it.
+#![expect(clippy::print_stdout, reason = "this is its result")]
+
+use iglu::kernels::limits::{self, Form, Product};
+use iglu::kernels::rowwise::{self, Affine, AffineGrad, Mask};
+use iglu::kernels::spmm::{SparseView, spmm};
+use iglu::kernels::{Rows, RowsMut, isa};
+use iglu::observe::Stopwatch;
+use iglu::optim::{OptimOptions, Optimiser};
+use iglu::program::{Builder, Call, Dropping, Input, Job, Lanes, Norms, Objective, Program, RowSet, Source};
+use iglu::rng::Key;
+use iglu::{Activation, Mat, Real};
+
+/// Seconds of one call: the best of some repetitions.
+fn seconds(mut work: impl FnMut()) -> f64 {
+    let mut best = f64::INFINITY;
+    let all = Stopwatch::new();
+    let mut tries = 0;
+    while tries < 5 || all.seconds() < 0.3 {
+        let watch = Stopwatch::new();
+        work();
+        best = best.min(watch.seconds());
+        tries += 1;
+    }
+    best
+}
+
+fn random(rows: usize, cols: usize, salt: u64) -> Mat {
+    let key = Key::new(salt);
+    let value = |i: usize| (key.unit(i as u64) - 0.5) as Real;
+    Mat::from_vec(rows, cols, (0..rows * cols).map(value).collect())
+}
+
+struct Bench {
+    word: String,
+    peak: f64,
+}
+
+impl Bench {
+    fn wants(&self, name: &str) -> bool {
+        name.contains(&self.word)
+    }
+
+    /// Transposed products of odd sizes against the square one.
+    fn products(&self) {
+        let rate = |form, m, k, n| limits::product(Product { form, m, k, n });
+        let square = rate(Form::Nn, 512, 512, 512);
+        println!(
+            "product square 512: {:.1} GFLOP/s, {:.0} % of the peak",
+            square / 1e9,
+            100.0 * square / self.peak
+        );
+        for odd in [40, 47, 50, 100, 121, 128, 256, 602] {
+            for (form, m, k, n) in [
+                (Form::Nn, 256, odd, 256),
+                (Form::Nn, 256, 256, odd),
+                (Form::Tn, odd, 256, 256),
+                (Form::Tn, 256, 256, odd),
+                (Form::Nt, 256, odd, 256),
+                (Form::Nt, 256, 256, odd),
+            ] {
+                let name = format!("product {form:?} {m} x {k} x {n}");
+                if self.wants(&name) {
+                    let rate = rate(form, m, k, n);
+                    println!(
+                        "{name}: {:.1} GFLOP/s, {:.0} % of the square",
+                        rate / 1e9,
+                        100.0 * rate / square
+                    );
+                }
+            }
+        }
+    }
+
+    fn elements(&self, name: &str, count: usize, work: impl FnMut()) {
+        if self.wants(name) {
+            println!("{name}: {:.3} ns per element", seconds(work) * 1e9 / count as f64);
+        }
+    }
+
+    /// Row-wise functions on a block in cache, single-threaded.
+    fn rowwise(&self) {
+        const ROWS: usize = 256;
+        const COLS: usize = 256;
+        let (x, mut y) = (random(ROWS, COLS, 1), random(ROWS, COLS, 2));
+        let x = Rows::dense(x.data(), ROWS, COLS);
+        let ids: Vec<u32> = (0..ROWS as u32).collect();
+        let (scale, offset) = (vec![1.0; COLS], vec![0.0; COLS]);
+        let (mut ds, mut doff) = (vec![0.0; COLS], vec![0.0; COLS]);
+        let mut stats = vec![[0.0; 2]; ROWS];
+        let mut y = RowsMut::dense(y.data_mut(), ROWS, COLS);
+        let n = ROWS * COLS;
+        for kind in [Activation::Relu, Activation::Gelu, Activation::Elu, Activation::Tanh] {
+            self.elements(&format!("rowwise {kind:?}"), n, || rowwise::activate(kind, &mut y));
+            self.elements(&format!("rowwise {kind:?} back"), n, || rowwise::activate_back(kind, x, &mut y));
+        }
+        self.elements("rowwise layer norm", n, || {
+            rowwise::layer_norm(x, Affine { scale: &scale, offset: &offset }, 1e-5, &mut y, &mut stats);
+        });
+        self.elements("rowwise layer norm back", n, || {
+            let grad = AffineGrad { scale: &mut ds, offset: &mut doff };
+            rowwise::layer_norm_back(x, &stats, &scale, &mut y, Some(grad));
+        });
+        self.elements("rowwise bias", n, || rowwise::add_bias(&mut y, &offset));
+        self.elements("rowwise column sums", n, || rowwise::add_column_sums(x, &mut ds));
+        self.elements("rowwise dropout", n, || rowwise::drop(Mask { key: 3, rate: 0.3 }, &ids, &mut y));
+        let mut adam = Optimiser::new(OptimOptions::default(), &[n]);
+        let (mut p, mut g) = (vec![1.0; n], vec![0.5; n]);
+        self.elements("rowwise adam (pool)", n, || {
+            adam.step(1e-3, &mut [&mut p], &mut [&mut g], &[true]);
+        });
+    }
+
+    /// Sparse products on a graph of shuffled ids against rows read at random.
+    fn aggregation(&self) {
+        const NODES: usize = 100_000;
+        const DEGREE: usize = 15;
+        let key = Key::new(5);
+        let columns: Vec<u32> =
+            (0..NODES * DEGREE).map(|i| (key.u64(i as u64) % NODES as u64) as u32).collect();
+        let offsets: Vec<u64> = (0..=NODES).map(|i| (i * DEGREE) as u64).collect();
+        let scale = vec![0.1; NODES];
+        for cols in [40, 47, 100, 128, 256, 512, 1024] {
+            let name = format!("aggregation {cols}");
+            if !self.wants(&name) {
+                continue;
+            }
+            let mut x = Mat::zeros(NODES, cols);
+            x.fill(1.0);
+            let mut out = Mat::zeros(NODES, cols);
+            let limit = limits::gather(NODES, cols);
+            for (kind, scales) in [("mean", None), ("sym", Some(&scale[..]))] {
+                let view = SparseView {
+                    offsets: &offsets,
+                    columns: &columns,
+                    weights: None,
+                    row_scale: Some(&scale),
+                    col_scale: scales,
+                    diagonal: 0.0,
+                };
+                let time = seconds(|| spmm(view, Rows::dense(x.data(), NODES, cols), out.data_mut(), false));
+                let rate = (columns.len() * cols * size_of::<Real>()) as f64 / time;
+                println!(
+                    "{name} {kind}: {:.1} GB/s, {:.0} % of rows at random ({:.1})",
+                    rate / 1e9,
+                    100.0 * rate / limit,
+                    limit / 1e9
+                );
+            }
+        }
+    }
+
+    /// A training step of one layer: gather, products, norm, activation, dropout, their gradients, Adam.
+    fn steps(&self) {
+        const NODES: usize = 40_000;
+        for (width, batch) in [(128, 512), (256, 512), (256, 2048), (512, 1024), (512, 4096), (1024, 1024)] {
+            for activation in [Activation::Relu, Activation::Gelu] {
+                let name = format!("step {width} wide, batch {batch}, {activation:?}");
+                if !self.wants(&name) {
+                    continue;
+                }
+                let program = layer(width, activation);
+                let (z, x, alpha) =
+                    (random(NODES, width, 1), random(NODES, width, 2), random(NODES, width, 3));
+                let share = self.step(&program, [&z, &x], &alpha, batch);
+                println!(
+                    "{name}: {:.1} GFLOP/s, {:.0} % of the peak",
+                    share * self.peak / 1e9,
+                    100.0 * share
+                );
+            }
+        }
+    }
+
+    fn step(&self, program: &Program, inputs: [&Mat; 2], alpha: &Mat, batch: usize) -> f64 {
+        let mut params: Vec<Mat> =
+            program.params().iter().enumerate().map(|(i, p)| random(p.rows, p.cols, 10 + i as u64)).collect();
+        let sizes: Vec<usize> = params.iter().map(|p| p.data().len()).collect();
+        let mut adam = Optimiser::new(OptimOptions::default(), &sizes);
+        let mut lanes = Lanes::default();
+        let job = Job::new(program, inputs.map(Input::Dense).to_vec(), None);
+        let mut ids: Vec<u32> = (0..alpha.rows() as u32).collect();
+        Key::new(7).shuffle(&mut ids);
+        let batches: Vec<&[u32]> = ids.chunks_exact(batch).collect();
+        let decays = vec![false; params.len()];
+        let time = seconds(|| {
+            for rows in &batches {
+                let refs: Vec<&Mat> = params.iter().collect();
+                let dropping = Dropping::AsBuilt(Key::new(1).at(adam.clock()));
+                let call = Call { params: &refs, norms: Norms::Batch, dropping };
+                job.gradient(&call, RowSet::List(rows), &Alpha(alpha), &mut lanes);
+                let mut p: Vec<&mut [Real]> = params.iter_mut().map(Mat::data_mut).collect();
+                let mut g: Vec<&mut [Real]> = lanes.gradient().iter_mut().map(Mat::data_mut).collect();
+                adam.step(1e-3, &mut p, &mut g, &decays);
+            }
+        });
+        let width = alpha.cols();
+        let flops = 2.0 * 2.0 * (2 * width * width) as f64 * (batches.len() * batch) as f64;
+        flops / time / self.peak
+    }
+}
+
+/// `<alpha, X>`.
+struct Alpha<'a>(&'a Mat);
+
+impl Objective for Alpha<'_> {
+    fn block(&self, _: usize, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
+        let mut value = 0.0;
+        for (i, &id) in ids.iter().enumerate() {
+            d.row(i).copy_from_slice(self.0.row(id as usize));
+            value += rowwise::lazy_row(1.0, 0.0, y.row(i), y.row(i), d.row(i));
+        }
+        value
+    }
+}
+
+/// `dropout(relu(norm([z | x] W + b)))`.
+fn layer(width: usize, activation: Activation) -> Program {
+    let mut b = Builder::default();
+    let z = b.input(Source::Aggregate { layer: 2, part: 0 }, width);
+    let x = b.input(Source::Embedding(1), width);
+    let (z, x) = (b.dropout(z, 0.2), b.dropout(x, 0.2));
+    let h = b.linear("w", &[z, x], width);
+    let h = b.bias("b", h);
+    let h = b.layer_norm("norm", h, 1e-5);
+    let h = b.activate(h, activation);
+    b.finish(h)
+}
+
+fn main() {
+    let word = std::env::args().skip(1).find(|a| !a.starts_with('-')).unwrap_or_default();
+    let threads = rayon::current_num_threads();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of threads");
+    pool.install(|| {
+        let bench = Bench { word, peak: limits::peak() };
+        println!("{:?} on {threads} threads: {:.1} GFLOP/s", isa(), bench.peak / 1e9);
+        if bench.wants("product") || bench.word.starts_with("product") {
+            bench.products();
+        }
+        bench.rowwise();
+        bench.aggregation();
+        bench.steps();
+    });
+}

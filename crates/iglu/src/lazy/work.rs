@@ -1,0 +1,212 @@
+//! What the steps of an order have to do, whoever does it: dense products, sparse products, rows read and written.
+//!
+//! Counted is what the mathematics needs of tables that are too large for a cache. Row-wise functions, optimiser
+//! steps and whatever an implementation computes twice are not: they are what time is lost to. Inputs count as
+//! dense, attention and moments are left out.
+
+use super::batches;
+use super::engine::Engine;
+use super::plan::Step;
+use crate::Real;
+use crate::config::{Batch, Order};
+use crate::kernels::limits::{Form, Product};
+use crate::network::{Layer, Network};
+use crate::program::{Gradients, Program, Repeated, Source, Value};
+use crate::side::Side;
+
+/// Bytes of a number.
+const NUMBER: f64 = size_of::<Real>() as f64;
+
+/// Rows read at random from a table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gathered {
+    /// Rows of the table.
+    pub rows: usize,
+    /// Its columns.
+    pub cols: usize,
+    /// Bytes read.
+    pub bytes: f64,
+}
+
+/// What has to be done.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Work {
+    /// Dense products.
+    pub products: Vec<Repeated>,
+    /// Operations of sparse products.
+    pub sparse_flops: f64,
+    /// Rows read at random.
+    pub gathered: Vec<Gathered>,
+    /// Bytes read or written in order.
+    pub streamed: f64,
+}
+
+impl Work {
+    /// Operations of the dense products.
+    pub fn dense_flops(&self) -> f64 {
+        self.products.iter().map(|r| r.product.flops() * r.times).sum()
+    }
+
+    /// Bytes read and written.
+    pub fn bytes(&self) -> f64 {
+        self.streamed + self.gathered.iter().map(|g| g.bytes).sum::<f64>()
+    }
+
+    /// Does this as well.
+    pub fn add(&mut self, other: Self) {
+        self.products.extend(other.products);
+        self.sparse_flops += other.sparse_flops;
+        self.gathered.extend(other.gathered);
+        self.streamed += other.streamed;
+    }
+
+    fn gather(&mut self, table: (usize, usize), reads: f64) {
+        let (rows, cols) = table;
+        self.gathered.push(Gathered { rows, cols, bytes: reads * cols as f64 * NUMBER });
+    }
+
+    fn stream(&mut self, rows: usize, cols: usize) {
+        self.streamed += rows as f64 * cols as f64 * NUMBER;
+    }
+
+    /// `A X` or `A^T X` for `parts` operators of a layer.
+    fn aggregate(&mut self, side: &Side, layer: &Layer, parts: std::ops::Range<usize>, cols: usize) {
+        if !layer.look.is_linear() {
+            return;
+        }
+        let n = side.nodes();
+        for part in parts {
+            let operator = side.operator(layer, part);
+            let entries = operator.graph().columns().len() as f64;
+            self.sparse_flops += 2.0 * entries * cols as f64;
+            self.gather((n, cols), entries);
+            self.stream(n, cols);
+            self.streamed += 4.0 * entries + 8.0 * n as f64;
+        }
+    }
+
+    /// One layer's output for all nodes, from its inputs.
+    fn forward(&mut self, program: &Program, nodes: usize) {
+        self.products.extend(program.products(nodes, nodes, &Gradients::default()));
+        self.stream(nodes, input_columns(program) + program.width());
+    }
+}
+
+fn input_columns(program: &Program) -> usize {
+    (0..program.inputs().count()).map(|i| program.input_width(i)).sum()
+}
+
+/// What inference does on a side; the aggregates of the first layer are there.
+pub fn inference(network: &Network, side: &Side) -> Work {
+    let mut work = Work::default();
+    for k in 1..=network.depth() {
+        let layer = network.at(k);
+        if k > 1 {
+            work.aggregate(side, layer, 0..layer.look.parts(), network.width(k - 1));
+        }
+        work.forward(&layer.program, side.nodes());
+    }
+    work
+}
+
+impl Engine<'_> {
+    /// What `Z^k` costs.
+    pub fn aggregation_work(&self, k: usize) -> Work {
+        let mut work = Work::default();
+        let layer = self.network.at(k);
+        if k > 1 {
+            work.aggregate(&self.side, layer, 0..layer.look.parts(), self.network.width(k - 1));
+        }
+        work
+    }
+
+    /// What a step costs without the aggregates it may have to make first; of a training step: all its batches in an
+    /// epoch. Steps of the order `exact` are not counted.
+    pub fn step_work(&self, step: Step) -> Work {
+        match step {
+            _ if self.config.train.order == Order::Exact => Work::default(),
+            Step::RefreshX(k) => self.embedding_work(k),
+            Step::RefreshAlpha(k) => self.alpha_work(k),
+            Step::Train(k) => {
+                let (rows, batch) = (self.reach[k].len(), self.config.train.batch);
+                let mut work = self.pass_work(&self.programs[k], rows, super::passes(&self.config), batch);
+                let read = rows * super::passes(&self.config);
+                let tables = if self.control.active() { 2.0 } else { 1.0 };
+                work.gather((self.side.nodes(), self.network.width(k)), tables * read as f64);
+                work
+            }
+            Step::TrainTail(_) => {
+                let train = &self.config.train;
+                let passes = train.tail_passes.or(super::passes(&self.config));
+                let batch = if train.tail_batch == Batch::Auto { train.batch } else { train.tail_batch };
+                let tail = self.tail.as_ref();
+                tail.map_or_else(Work::default, |p| self.pass_work(p, self.rows.len(), passes, batch))
+            }
+        }
+    }
+
+    fn pass_work(&self, program: &Program, rows: usize, passes: usize, batch: Batch) -> Work {
+        let all = Gradients { params: true, values: Vec::new() };
+        let size = batches::size(batch, rows);
+        let mut work = Work { products: program.products(rows * passes, size, &all), ..Work::default() };
+        for i in 0..program.inputs().count() {
+            work.gather((self.side.nodes(), program.input_width(i)), (rows * passes) as f64);
+        }
+        work
+    }
+
+    fn embedding_work(&self, k: usize) -> Work {
+        let mut work = Work::default();
+        if k < self.plan.uncached {
+            work.forward(&self.programs[k], self.side.nodes());
+        }
+        work
+    }
+
+    fn alpha_work(&self, k: usize) -> Work {
+        let mut work = Work::default();
+        work.stream(self.side.nodes(), self.network.width(k));
+        let uncached = self.plan.uncached;
+        for m in (k + 1..uncached.min(self.network.depth() + 1)).filter(|&m| self.network.at(m).reads(k)) {
+            work.stream(self.reach[m].len(), self.network.width(m));
+            self.pull_work(&self.programs[m], m, (k, self.reach[m].len()), &mut work);
+        }
+        if let Some(tail) = self.tail.as_ref().filter(|_| uncached <= self.network.depth()) {
+            self.pull_work(tail, uncached, (k, self.rows.len()), &mut work);
+        }
+        work
+    }
+
+    /// Adds the way of the gradient of some rows through a program that begins at layer `from` to `alpha^k`.
+    fn pull_work(&self, program: &Program, from: usize, (k, rows): (usize, usize), work: &mut Work) {
+        let (n, layer, to) = (self.side.nodes(), self.network.at(from), self.network.width(k));
+        let mut values: Vec<Value> = Vec::new();
+        for (i, source) in program.inputs().enumerate() {
+            match source {
+                Source::Embedding(m) if m == k => {
+                    values.push(program.input_value(i));
+                    work.stream(rows, 3 * to);
+                }
+                Source::Aggregate { layer: of, part } if of == k + 1 => {
+                    let map = program.only_map(i).filter(|m| m.width < program.input_width(i));
+                    let width = map.map_or(to, |m| m.width);
+                    values.push(map.map_or(program.input_value(i), |m| m.result));
+                    work.stream(rows, width);
+                    work.aggregate(&self.side, layer, part..part + 1, width);
+                    if map.is_some() {
+                        let block = 256.min(n);
+                        let product = Product { form: Form::Nt, m: block, k: width, n: to };
+                        work.products.push(Repeated { product, times: n as f64 / block as f64 });
+                        work.stream(n, width + 2 * to);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if !values.is_empty() {
+            let gradients = Gradients { params: false, values };
+            work.products.extend(program.products(rows, rows, &gradients));
+            work.stream(rows, input_columns(program));
+        }
+    }
+}

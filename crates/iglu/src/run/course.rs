@@ -1,0 +1,355 @@
+//! A run under way: epoch after epoch, the best model so far, and the way back where training has diverged.
+
+use super::start::Candidate;
+use super::{EPOCHS, Run, Trained};
+use crate::checkpoint::{Checkpoint, Notes};
+use crate::config::Config;
+use crate::lazy::{Engine, POLISH_RATE};
+use crate::model::Model;
+use crate::network::Network;
+use crate::observe::{Control, Event, HistoryPoint, Observer, Report, Seconds, Stopwatch, Urgency};
+use crate::optim::{Progress, Schedule};
+use crate::side::Sides;
+use crate::{Error, Result};
+
+/// How often the learning rate is halved before a run that diverges is given up.
+const HALVINGS: u32 = 3;
+
+/// The best state seen.
+struct Best {
+    point: HistoryPoint,
+    network: Network,
+    evaluations_since: usize,
+}
+
+/// A run under way.
+pub(super) struct Course<'r> {
+    run: &'r Run<'r>,
+    config: Config,
+    sides: Sides,
+    engine: Engine<'r>,
+    /// The first epoch, where it was part of the start.
+    first: Option<HistoryPoint>,
+    ran: usize,
+    /// Of these: after the start.
+    timed: usize,
+    history: Vec<HistoryPoint>,
+    best: Option<Best>,
+    seconds: Seconds,
+    /// What the engine had spent when the start ended.
+    before: [f64; 2],
+    /// Seconds of the run before it was interrupted.
+    earlier: f64,
+    halvings: u32,
+    interrupted: bool,
+    /// The end of the last epoch that the run can go on from.
+    last: Option<Checkpoint>,
+    #[cfg(test)]
+    fault: Option<Fault>,
+}
+
+impl<'r> Course<'r> {
+    /// From the beginning; a start that diverges is repeated with half the learning rate.
+    pub(super) fn begin(run: &'r Run<'r>, observer: &mut dyn Observer) -> Result<Self> {
+        Self::start(run, 0, observer)
+    }
+
+    fn start(run: &'r Run<'r>, mut halvings: u32, observer: &mut dyn Observer) -> Result<Self> {
+        let mut seconds = Seconds { prepare: run.watch.seconds(), ..Seconds::default() };
+        let candidate = loop {
+            match run.start(rate_factor(halvings), &mut seconds) {
+                Err(e @ Error::Diverged { .. }) => halve(&mut halvings, 0, e, observer)?,
+                other => break other?,
+            }
+        };
+        let Candidate { config, sides, engine, start_loss, first } = candidate;
+        // Whatever else was tried before the first epoch counts as training time, too.
+        let first = first.map(|point| HistoryPoint { train_seconds: seconds.start, ..point });
+        observer.event(&Event::Prepared {
+            params: engine.network().params(),
+            config: Box::new(config.clone()),
+            seconds: seconds.prepare,
+        });
+        if let Some(loss) = start_loss {
+            observer.event(&Event::Started { loss, seconds: seconds.start });
+        }
+        seconds.train = seconds.start;
+        let before = engine.seconds();
+        let mut course = Self::new(run, config, sides, engine);
+        (course.first, course.seconds, course.before, course.halvings) = (first, seconds, before, halvings);
+        Ok(course)
+    }
+
+    /// From the end of an earlier epoch.
+    pub(super) fn resume(run: &'r Run<'r>, checkpoint: Checkpoint) -> Result<Self> {
+        let config = Config { threads: run.config.threads, ..checkpoint.notes.config.clone() };
+        let (sides, engine) = run.engine(&config)?;
+        let mut course = Self::new(run, config, sides, engine);
+        course.seconds = checkpoint.notes.seconds;
+        course.earlier = checkpoint.notes.seconds.total;
+        course.halvings = checkpoint.notes.halvings;
+        course.go_back_to(checkpoint)?;
+        Ok(course)
+    }
+
+    fn new(run: &'r Run<'r>, config: Config, sides: Sides, engine: Engine<'r>) -> Self {
+        Self {
+            run,
+            config,
+            sides,
+            engine,
+            first: None,
+            ran: 0,
+            timed: 0,
+            history: Vec::new(),
+            best: None,
+            seconds: Seconds::default(),
+            before: [0.0; 2],
+            earlier: 0.0,
+            halvings: 0,
+            interrupted: false,
+            last: None,
+            #[cfg(test)]
+            fault: None,
+        }
+    }
+
+    /// Lazy epochs, and the exact ones after them.
+    fn epochs(&self) -> [usize; 2] {
+        [self.config.train.epochs.or(EPOCHS), self.config.train.polish]
+    }
+
+    /// All epochs that are left, or as many as it takes.
+    pub(super) fn go(&mut self, observer: &mut dyn Observer) -> Result<()> {
+        while self.ran < self.epochs().iter().sum() && !self.interrupted {
+            match self.epoch(observer) {
+                Ok(Control::Continue) => {}
+                Ok(Control::Stop) => break,
+                Err(Error::Interrupted { .. }) => self.interrupted = true,
+                Err(e @ Error::Diverged { .. }) => self.go_back(e, observer)?,
+                Err(e) => return Err(e),
+            }
+        }
+        match &self.last {
+            Some(last) if self.interrupted => observer.checkpoint(last, Urgency::Last),
+            _ => Ok(()),
+        }
+    }
+
+    fn epoch(&mut self, observer: &mut dyn Observer) -> Result<Control> {
+        let mut clock = Stopwatch::new();
+        let tried = self.first.take();
+        let told = if self.ran == 0 { 0 } else { self.engine.telemetry().len() };
+        let loss = match tried {
+            Some(point) => point.loss,
+            None => self.train()?,
+        };
+        self.seconds.train += clock.lap();
+        self.ran += 1;
+        self.timed += usize::from(tried.is_none());
+        for point in &self.engine.telemetry()[told..] {
+            observer.event(&Event::Refreshed(point.clone()));
+        }
+        let epochs = self.epochs().iter().sum();
+        let due = self.ran.is_multiple_of(self.config.select.eval_every) || self.ran == epochs;
+        let scores = due.then(|| tried.unwrap_or_else(|| self.score(loss)));
+        let best = scores.is_some_and(|point| self.keep_best(point));
+        self.history.extend(scores);
+        self.seconds.eval += clock.lap();
+        let control = observer.event(&Event::Epoch {
+            epoch: self.ran,
+            epochs,
+            loss,
+            scores,
+            best,
+            rate: self.rate(self.ran - 1),
+            seconds: self.spent(),
+        });
+        let waited = self.best.as_ref().map_or(0, |b| b.evaluations_since);
+        let tired = self.config.select.patience > 0 && waited >= self.config.select.patience;
+        if control == Control::Stop || tired {
+            return Ok(Control::Stop);
+        }
+        if self.ran < epochs && self.engine.can_pause(self.ran, self.epochs()[0]) {
+            let checkpoint = self.checkpoint();
+            observer.checkpoint(&checkpoint, Urgency::Routine)?;
+            self.last = Some(checkpoint);
+        }
+        Ok(Control::Continue)
+    }
+
+    /// The next epoch: lazy, or one of the exact ones at the end.
+    fn train(&mut self) -> Result<f64> {
+        #[cfg(test)]
+        self.spoil();
+        let [lazy, _] = self.epochs();
+        if self.ran < lazy { self.engine.epoch(self.ran, lazy) } else { self.engine.polish(self.ran) }
+    }
+
+    fn score(&mut self, loss: f64) -> HistoryPoint {
+        self.run.score(&mut self.engine, &self.sides, self.ran, self.seconds.train, loss)
+    }
+
+    /// Learning rate at the begin of epoch `epoch` (from 0).
+    fn rate(&self, epoch: usize) -> f64 {
+        let ([lazy, _], optim) = (self.epochs(), &self.config.optim);
+        let rate = if epoch < lazy {
+            Schedule::of(optim).rate(optim.lr, Progress::of(epoch, lazy))
+        } else {
+            POLISH_RATE * optim.lr
+        };
+        rate_factor(self.halvings) * rate
+    }
+
+    /// Keeps the state if its validation score is better; without validation nodes the latest is kept. Ties go to the
+    /// earlier epoch, NaN is never better.
+    fn keep_best(&mut self, point: HistoryPoint) -> bool {
+        let better = match (&self.best, point.val) {
+            (None, _) | (_, None) => true,
+            (Some(b), Some(v)) => b.point.val.is_none_or(|old| v > old),
+        };
+        if better {
+            self.best = Some(Best { point, network: self.engine.network().clone(), evaluations_since: 0 });
+        } else if let Some(b) = &mut self.best {
+            b.evaluations_since += 1;
+        }
+        better
+    }
+
+    /// Everything to go on from here.
+    fn checkpoint(&self) -> Checkpoint {
+        let mut engine = self.engine.state();
+        let [refresh, passes] = [0, 1].map(|i| engine.numbers.seconds[i] - self.before[i]);
+        engine.numbers.seconds = [refresh, passes];
+        let notes = Notes {
+            asked: self.run.asked.clone(),
+            config: self.config.clone(),
+            shape: self.run.shape,
+            ran: self.ran,
+            timed: self.timed,
+            history: self.history.clone(),
+            best: self.best.as_ref().map(|b| (b.point, b.evaluations_since)),
+            halvings: self.halvings,
+            seconds: self.spent(),
+            engine: engine.numbers.clone(),
+        };
+        Checkpoint { notes, engine, best: self.best.as_ref().map(|b| b.network.clone()) }
+    }
+
+    /// Takes over everything but the time spent.
+    fn go_back_to(&mut self, checkpoint: Checkpoint) -> Result<()> {
+        let polishing = checkpoint.notes.ran >= self.epochs()[0];
+        self.last = Some(checkpoint.clone());
+        let Checkpoint { notes, engine, best } = checkpoint;
+        self.engine.restore(engine, polishing)?;
+        self.before = [0.0; 2];
+        (self.ran, self.timed, self.history) = (notes.ran, notes.timed, notes.history);
+        let best = notes.best.zip(best);
+        self.best =
+            best.map(|((point, evaluations_since), network)| Best { point, network, evaluations_since });
+        Ok(())
+    }
+
+    /// To the last checkpoint, or to the beginning, with half the learning rate.
+    fn go_back(&mut self, diverged: Error, observer: &mut dyn Observer) -> Result<()> {
+        let epoch = self.last.as_ref().map_or(0, |last| last.notes.ran);
+        halve(&mut self.halvings, epoch, diverged, observer)?;
+        match self.last.take() {
+            Some(last) => {
+                self.go_back_to(last)?;
+                self.engine.set_rate_factor(rate_factor(self.halvings));
+            }
+            None => {
+                #[cfg(test)]
+                let fault = self.fault;
+                *self = Self::start(self.run, self.halvings, observer)?;
+                #[cfg(test)]
+                self.sabotage(fault);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the time went so far.
+    fn spent(&self) -> Seconds {
+        let [refresh, passes] = self.engine.seconds();
+        let total = self.earlier + self.run.watch.seconds();
+        Seconds { refresh: refresh - self.before[0], passes: passes - self.before[1], total, ..self.seconds }
+    }
+
+    /// The best model, and how it went.
+    pub(super) fn end(mut self) -> Result<Trained> {
+        let best = match self.best.take() {
+            Some(best) => best,
+            None if self.interrupted => {
+                let fix = "begin again: there is nothing to go on from";
+                return Err(Error::interrupted("training", "stopped before the first score", fix));
+            }
+            None => {
+                let point = self.score(f64::NAN);
+                Best { point, network: self.engine.network().clone(), evaluations_since: 0 }
+            }
+        };
+        let seconds = self.spent();
+        let report = Report {
+            metric: self.run.metric.name(),
+            best_epoch: best.point.epoch,
+            val: best.point.val,
+            test: best.point.test,
+            epochs: self.ran,
+            seconds,
+            seconds_per_epoch: (seconds.train - seconds.start) / self.timed.max(1) as f64,
+            history: self.history,
+            bias: self.engine.telemetry().to_vec(),
+            threads: rayon::current_num_threads(),
+            seed: self.config.seed,
+            params: self.engine.network().params(),
+            rate_factor: rate_factor(self.halvings),
+            interrupted: self.interrupted,
+        };
+        let model = Model::new(self.config, self.run.shape, self.run.preprocess.clone(), best.network);
+        Ok(Trained { model, report })
+    }
+}
+
+fn rate_factor(halvings: u32) -> f64 {
+    0.5_f64.powi(halvings as i32)
+}
+
+/// Counts one more halving and tells of it, or gives up with the error.
+fn halve(halvings: &mut u32, epoch: usize, diverged: Error, observer: &mut dyn Observer) -> Result<()> {
+    if *halvings == HALVINGS {
+        return Err(diverged);
+    }
+    *halvings += 1;
+    let why = diverged.to_string().lines().next().unwrap_or_default().to_string();
+    observer.event(&Event::RolledBack { epoch, why, rate_factor: rate_factor(*halvings) });
+    Ok(())
+}
+
+/// A number that goes bad before an epoch, for tests.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fault {
+    /// Before this epoch, from 0.
+    pub(crate) epoch: usize,
+    /// In the first parameter of this layer.
+    pub(crate) layer: usize,
+    /// How often it happens.
+    pub(crate) times: usize,
+}
+
+#[cfg(test)]
+impl Course<'_> {
+    pub(super) fn sabotage(&mut self, fault: Option<Fault>) {
+        self.fault = fault;
+    }
+
+    fn spoil(&mut self) {
+        let Some(fault) = &mut self.fault else { return };
+        if fault.epoch == self.ran && fault.times > 0 {
+            fault.times -= 1;
+            self.engine.network_mut().at_mut(fault.layer).params[0].data_mut()[0] = f32::NAN.into();
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What a run will allocate, item by item, before it does.
+
+use super::{resolve, start};
+use crate::config::{Config, Order, Setting};
+use crate::look::Look;
+use crate::network::{ModelShape, Network};
+use crate::{Dataset, Features, Labels, Real, Result, latent};
+
+/// Something large that a run holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// What it is.
+    pub what: &'static str,
+    /// Its bytes.
+    pub bytes: u64,
+    /// What makes it smaller; empty where nothing does.
+    pub remedy: &'static str,
+}
+
+/// Program, stacks, allocator: what a run on a tiny graph takes.
+const BASE: u64 = 12 << 20;
+
+/// Copies of the parameters: themselves, two moments, the best, those of the last checkpoint, and gradients.
+const COPIES: u64 = 10;
+
+/// Everything of size that training holds at its peak, the largest first.
+///
+/// ```
+/// # use iglu::{Dataset, EdgeOptions, Features, Graph, Labels, Mat, Split, config::Config};
+/// # let graph = Graph::from_edges(3, &[[0, 1]], EdgeOptions::default())?;
+/// # let labels = Labels::Classes { ids: vec![0, 1, 0], classes: 2 };
+/// # let split = Split { train: vec![0, 1], val: vec![2], test: vec![] };
+/// # let data = Dataset::new("three", graph, Features::Dense(Mat::zeros(3, 1)), labels, split);
+/// let items = iglu::run::memory(&Config::default(), &data)?;
+/// let peak: u64 = items.iter().map(|item| item.bytes).sum();
+/// assert!(peak > 1 << 20 && items[0].bytes >= items[1].bytes);
+/// # Ok::<(), iglu::Error>(())
+/// ```
+pub fn memory(config: &Config, data: &Dataset) -> Result<Vec<Item>> {
+    let config = resolve(config, data);
+    let completed = latent::complete(&config.network, config.train.setting, data)?;
+    let data = completed.as_ref().unwrap_or(data);
+    let network = Network::new(&config.network, &ModelShape::of(data), config.seed)?;
+    let sizes = Sizes { config: &config, data, network: &network };
+    let mut items = sizes.items();
+    items.retain(|item| item.bytes > 0);
+    items.sort_by_key(|item| std::cmp::Reverse(item.bytes));
+    Ok(items)
+}
+
+struct Sizes<'a> {
+    config: &'a Config,
+    data: &'a Dataset,
+    network: &'a Network,
+}
+
+impl Sizes<'_> {
+    fn items(&self) -> Vec<Item> {
+        let item = |what, bytes, remedy| Item { what, bytes, remedy };
+        let engines = 1 + u64::from(start::tries(self.config, self.data));
+        let narrower = "a smaller --hidden";
+        vec![
+            item("program", BASE, ""),
+            item("graph", self.graph(), "a store (iglu convert) is mapped, not read"),
+            item("features", self.features(), "sparse features, or fewer of them"),
+            item("features of neighbours", engines * self.first(), "a smaller --hops"),
+            item("embeddings", engines * self.embeddings(), narrower),
+            item("aggregates", engines * self.aggregates(), narrower),
+            item("gradients of embeddings", engines * self.gradients(), narrower),
+            item("work space", self.work(), narrower),
+            item("parameters and optimiser", engines * COPIES * 4 * self.network.params() as u64, narrower),
+        ]
+    }
+
+    fn inductive(&self) -> bool {
+        self.config.train.setting == Setting::Inductive
+    }
+
+    /// Nodes of the training side, those of evaluation being as many or more.
+    fn rows(&self) -> u64 {
+        (if self.inductive() { self.data.split.train.len() } else { self.data.graph.nodes() }) as u64
+    }
+
+    fn share(&self) -> f64 {
+        self.rows() as f64 / self.data.graph.nodes().max(1) as f64
+    }
+
+    fn graph(&self) -> u64 {
+        let graphs = || std::iter::once(&self.data.graph).chain(self.data.relations.iter().map(|r| &r.graph));
+        let turned = |directed: bool| if directed { 2 } else { 1 };
+        let whole: u64 = graphs().map(|g| turned(g.directed()) * g.bytes() as u64).sum();
+        let inner = if self.inductive() { (whole as f64 * self.share() * self.share()) as u64 } else { 0 };
+        let labels = match &self.data.labels {
+            Labels::Classes { ids, .. } => 2 * size_of_val(&ids[..]),
+            Labels::Multi { values, .. } => 2 * values.len(),
+        };
+        whole + inner + labels as u64
+    }
+
+    /// As read, scaled, and those of the training side.
+    fn features(&self) -> u64 {
+        let one = self.data.features.bytes() as u64;
+        2 * one + if self.inductive() { (one as f64 * self.share()) as u64 } else { 0 }
+    }
+
+    /// What the first layer takes from neighbours, on both sides.
+    fn first(&self) -> u64 {
+        let parts = self.network.at(1).look.parts() as u64;
+        let dense = |rows: u64| rows * self.data.features.cols() as u64 * size_of::<Real>() as u64;
+        let nodes = self.data.graph.nodes() as u64;
+        let one = |rows: u64| match &self.data.features {
+            Features::Dense(_) => dense(rows),
+            Features::Sparse(x) => {
+                let mean_degree = (self.data.graph.entries() / self.data.graph.nodes().max(1)) as u64;
+                (x.bytes() as u64 * (1 + mean_degree) * rows / nodes.max(1)).min(dense(rows))
+            }
+        };
+        parts * (one(nodes) + if self.inductive() { one(self.rows()) } else { 0 })
+    }
+
+    fn mat(&self, width: usize) -> u64 {
+        self.rows() * (width * size_of::<Real>()) as u64
+    }
+
+    /// Layers whose embeddings, and whose gradients, are kept.
+    fn kept(&self) -> [usize; 2] {
+        let (k, l) = (self.network.graph_layers(), self.network.depth());
+        match self.config.train.order {
+            Order::Inverted => [k - 1, k - 1],
+            Order::InvertedPrinted | Order::Backprop => [l, l],
+            Order::Exact => [k - 1, 0],
+        }
+    }
+
+    fn embeddings(&self) -> u64 {
+        (1..=self.kept()[0]).map(|k| self.mat(self.network.width(k))).sum()
+    }
+
+    fn gradients(&self) -> u64 {
+        (1..=self.kept()[1]).map(|k| self.mat(self.network.width(k))).sum()
+    }
+
+    fn aggregates(&self) -> u64 {
+        let of = |k: usize| self.network.at(k).look.parts() as u64 * self.mat(self.network.width(k - 1));
+        (2..=self.network.graph_layers()).map(of).sum()
+    }
+
+    /// Matrices that a refresh, an exact step or an evaluation needs for a moment.
+    fn work(&self) -> u64 {
+        let layers = 1..=self.network.graph_layers();
+        let widest = layers.clone().map(|k| self.network.width(k)).max().unwrap_or(0);
+        let parts = layers.clone().filter(|&k| k > 1).map(|k| self.network.at(k).look.parts()).max().unwrap_or(0);
+        let moments = self.network.layers().iter().any(|l| l.look == Look::Moments);
+        let refresh = match self.config.train.order {
+            Order::Exact => layers.map(|k| 2 * self.mat(self.network.width(k))).sum(),
+            _ => (1 + if moments { parts } else { parts.min(2) }) as u64 * self.mat(widest),
+        };
+        let nodes = self.data.graph.nodes() as u64;
+        let full = |width: usize| nodes * (width * size_of::<Real>()) as u64;
+        // Evaluation of the whole graph: an embedding, its aggregates and the next embedding.
+        let infer = if self.inductive() { full(widest) * (2 + parts as u64) } else { 0 };
+        refresh.max(infer) + 2 * full(self.network.width(self.network.depth()))
+    }
+}

@@ -1,0 +1,188 @@
+use super::course::Fault;
+use super::{Fit, Trained};
+use crate::checkpoint::Checkpoint;
+use crate::config::{Auto, Batch, Config, Order, Proximal};
+use crate::layers::NormKind;
+use crate::observe::{Control, Event, HistoryPoint, Observer, RefreshPoint, Urgency};
+use crate::optim::Method;
+use crate::rng::Key;
+use crate::{Dataset, EdgeOptions, Error, Features, Graph, Interrupt, Labels, Mat, Result, Split};
+
+const NODES: u32 = 120;
+
+/// Noisy hints on a ring of three arcs with chords.
+fn ring() -> Dataset {
+    let key = Key::new(3);
+    let edges: Vec<[u32; 2]> =
+        (0..NODES).flat_map(|i| [[i, (i + 1) % NODES], [i, (i + 3) % NODES]]).collect();
+    let graph = Graph::from_edges(NODES as usize, &edges, EdgeOptions::default()).unwrap();
+    let arc = |i: u32| i / (NODES / 3);
+    let value = |i: usize| {
+        let (node, column) = (i as u32 / 6, i as u32 % 6);
+        (if arc(node) == column % 3 { 0.5 } else { 0.0 } + key.unit(i as u64)) as crate::Real
+    };
+    let x = Mat::from_vec(NODES as usize, 6, (0..NODES as usize * 6).map(value).collect());
+    let labels = Labels::Classes { ids: (0..NODES).map(|i| arc(i) as i32).collect(), classes: 3 };
+    let every = |first: u32| (first..NODES).step_by(3).collect();
+    let split = Split { train: every(0), val: every(1), test: every(2) };
+    Dataset::new("ring", graph, Features::Dense(x), labels, split)
+}
+
+fn small() -> Config {
+    let mut config = Config::default();
+    config.network.hidden = Auto::Set(8);
+    config.network.layers = 3;
+    config.train.epochs = Auto::Set(6);
+    config.train.batch = Batch::Size(16);
+    config
+}
+
+/// Keeps everything it hears; asks to stop after an epoch, if told to.
+#[derive(Default)]
+struct Witness {
+    checkpoints: Vec<(Checkpoint, Urgency)>,
+    events: Vec<Event>,
+    stop: Option<(usize, Interrupt)>,
+}
+
+impl Observer for Witness {
+    fn event(&mut self, event: &Event) -> Control {
+        if let (Event::Epoch { epoch, .. }, Some((last, interrupt))) = (event, &self.stop)
+            && epoch == last
+        {
+            interrupt.request();
+        }
+        self.events.push(event.clone());
+        Control::Continue
+    }
+
+    fn checkpoint(&mut self, checkpoint: &Checkpoint, urgency: Urgency) -> Result<()> {
+        self.checkpoints.push((checkpoint.clone(), urgency));
+        Ok(())
+    }
+}
+
+fn in_threads<T: Send>(count: usize, work: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap().install(work)
+}
+
+/// Everything of a result but the time.
+type Timeless = (Vec<(String, Mat)>, Vec<HistoryPoint>, Vec<RefreshPoint>, [Option<f64>; 2]);
+
+fn timeless(trained: &Trained) -> Timeless {
+    let report = &trained.report;
+    let history = report.history.iter().map(|p| HistoryPoint { train_seconds: 0.0, ..*p }).collect();
+    (trained.model.tensors(), history, report.bias.clone(), [report.val, report.test])
+}
+
+/// Goes on from every checkpoint of a run, with other numbers of threads; returns how many there were.
+fn check_resumes(config: &Config, what: &str) -> usize {
+    let data = ring();
+    let mut witness = Witness::default();
+    let whole = timeless(&Fit::new(config, &data).run(&mut witness).unwrap());
+    for (i, (checkpoint, _)) in witness.checkpoints.iter().enumerate() {
+        let back = Checkpoint::from_tensors(checkpoint.notes.clone(), checkpoint.tensors()).unwrap();
+        let resumed = in_threads(1 + i % 3, || {
+            let trained = Fit::new(config, &data).resume(back).run(&mut Witness::default());
+            timeless(&trained.unwrap())
+        });
+        assert!(resumed == whole, "{what}: another result from epoch {} on", checkpoint.notes.ran);
+    }
+    witness.checkpoints.len()
+}
+
+#[test]
+fn every_order_goes_on_as_if_never_stopped() {
+    for order in [Order::Inverted, Order::InvertedPrinted, Order::Backprop, Order::Exact] {
+        for (frequency, boundaries) in [(1.0, 5), (2.0, 5), (0.5, 2)] {
+            let mut config = small();
+            (config.train.order, config.train.frequency) = (order, frequency);
+            let expect = if order == Order::Exact { 5 } else { boundaries };
+            assert_eq!(check_resumes(&config, &format!("{order:?} {frequency}")), expect);
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_state_is_kept() {
+    let cases: [(&str, fn(&mut Config)); 8] = [
+        ("batch norm", |c| c.network.norm = NormKind::Batch),
+        ("polish", |c| c.train.polish = 3),
+        ("momentum", |c| (c.optim.method, c.optim.momentum, c.optim.lr) = (Method::Sgd, 0.9, 0.01)),
+        ("no proximal term", |c| c.train.proximal = Proximal::Off),
+        ("patience", |c| c.select.patience = 2),
+        ("attention", |c| (c.network.layer, c.network.heads) = ("gat".into(), 2)),
+        ("moments", |c| c.network.layer = "pna".into()),
+        ("last layer classifies", |c| {
+            (c.network.head, c.network.layer) = (crate::config::Head::Conv, "gcn".into());
+        }),
+    ];
+    for (what, change) in cases {
+        let mut config = small();
+        change(&mut config);
+        assert!(check_resumes(&config, what) > 0);
+    }
+}
+
+#[test]
+fn an_interrupted_run_keeps_its_best_model_and_goes_on_later() {
+    let (config, data) = (small(), ring());
+    let whole = timeless(&Fit::new(&config, &data).run(&mut Witness::default()).unwrap());
+    for epoch in [1, 3, 5] {
+        let interrupt = Interrupt::new();
+        let mut witness = Witness { stop: Some((epoch, interrupt.clone())), ..Witness::default() };
+        let stopped = Fit::new(&config, &data).interrupt(&interrupt).run(&mut witness).unwrap();
+        assert!(stopped.report.interrupted && stopped.report.epochs == epoch);
+        let (last, urgency) = witness.checkpoints.pop().unwrap();
+        assert_eq!((last.notes.ran, urgency), (epoch, Urgency::Last));
+        let resumed = Fit::new(&config, &data).resume(last).run(&mut Witness::default()).unwrap();
+        assert!(timeless(&resumed) == whole && !resumed.report.interrupted);
+    }
+}
+
+#[test]
+fn a_bad_number_in_any_layer_is_rolled_back_or_named() {
+    let data = ring();
+    let mut config = small();
+    for order in [Order::Inverted, Order::InvertedPrinted, Order::Backprop, Order::Exact] {
+        config.train.order = order;
+        for layer in 1..=4 {
+            for epoch in [1, 4] {
+                let mut witness = Witness::default();
+                let mut fit = Fit::new(&config, &data);
+                fit.fault = Some(Fault { epoch, layer, times: 2 });
+                let trained = fit.run(&mut witness).unwrap();
+                let back = |e: &&Event| matches!(e, Event::RolledBack { epoch: to, .. } if *to == epoch);
+                assert_eq!(witness.events.iter().filter(back).count(), 2, "{order:?} {layer} {epoch}");
+                assert_eq!(trained.report.rate_factor, 0.25);
+                assert!(trained.model.network().broken().is_none() && trained.report.epochs == 6);
+                let clean = |(c, _): &(Checkpoint, Urgency)| c.engine.network.broken().is_none();
+                assert!(witness.checkpoints.iter().all(clean));
+            }
+            let mut fit = Fit::new(&config, &data);
+            fit.fault = Some(Fault { epoch: 2, layer, times: 4 });
+            let Err(e @ Error::Diverged { .. }) = fit.run(&mut Witness::default()) else {
+                panic!("{order:?}: a bad number in layer {layer} was accepted")
+            };
+            let place = format!("epoch 3, layer {layer}, tensor `");
+            assert!(e.to_string().starts_with(&place), "{order:?}: {e}");
+        }
+    }
+}
+
+#[test]
+fn a_start_that_diverges_is_repeated_more_slowly() {
+    let data = ring();
+    let mut config = small();
+    (config.optim.method, config.optim.lr) = (Method::Sgd, 1e30);
+    config.train.start = crate::config::Start::Random;
+    let mut witness = Witness::default();
+    let Err(e) = Fit::new(&config, &data).run(&mut witness) else { panic!("1e30 is no learning rate") };
+    assert_eq!(e.exit_code(), 20);
+    let halved = |e: &Event| match e {
+        Event::RolledBack { epoch, rate_factor, .. } => Some((*epoch, *rate_factor)),
+        _ => None,
+    };
+    let halved: Vec<_> = witness.events.iter().filter_map(halved).collect();
+    assert_eq!(halved, [(0, 0.5), (0, 0.25), (0, 0.125)]);
+}
