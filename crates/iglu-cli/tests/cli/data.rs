@@ -270,7 +270,7 @@ fn what_is_suspicious_is_refused_or_mended_as_the_flags_say() {
         ("--duplicates error", "the edge between 1 and 2 is there again"),
         ("--isolated error", "node 3 has no edge"),
         ("--max-decompressed 0", "data.max_decompressed: 0; expected a number above 0"),
-        ("--nan-features median", "data.nan_features: \"median\""),
+        ("--set nan_features=median", "data.nan_features: \"median\""),
     ] {
         let code = if expect.starts_with("data.") { 64 } else { 65 };
         look(&format!("{filled} {flags}")).check(code, &[expect]);
