@@ -1,5 +1,6 @@
 //! `iglu convert`: a dataset in any form as one file that opens at once.
 
+use crate::progress;
 use crate::settings::DataArgs;
 use crate::text;
 use crate::train::load_options;
@@ -13,7 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   iglu convert graph.npz graph.iglu
   iglu convert synth:products products.iglu
-  iglu convert graph.npz graph.iglu --split per-class:20,500,1000 --set self_loops=keep
+  iglu convert graph.npz graph.iglu --split per-class:20,500,1000 --self-loops keep
 
 A .iglu file is mapped into memory, not read: it opens at once whatever its size. All splits of the
 data are kept, or with --split only that one. `iglu inspect FILE --verify` reads all of it and
@@ -23,7 +24,7 @@ compares its checksums. A name that ends in .npz gives the plain npz form instea
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ConvertArgs {
-    /// A data file, or `synth:NAME[@scale][#seed]`
+    /// Dataset: a file or folder in any form of docs/data.md, or `synth:NAME[@scale][#seed]`
     data: String,
     /// File to write
     #[arg(value_name = "OUT.iglu")]
@@ -37,11 +38,11 @@ pub fn run(args: &ConvertArgs) -> Result<()> {
     let write = writer(&args.out)?;
     let config = args.how.resolve()?;
     let options = LoadOptions { purpose: Purpose::Predict, ..load_options(&config) };
-    let mut data = iglu_data::load(&args.data, &options)?;
+    let mut data = progress::while_reading(&args.data, || iglu_data::load(&args.data, &options))?;
     if config.split != SplitChoice::Auto {
         data.splits = vec![data.split.clone()];
     }
-    write(&args.out, &data)?;
+    progress::while_writing(&args.out, || write(&args.out, &data))?;
     text::notes(&data.notes);
     let [nodes, edges] = [data.graph.nodes(), data.graph.counts().edges].map(grouped);
     let size = args.out.metadata().map_or(0, |about| about.len());

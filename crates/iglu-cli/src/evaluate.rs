@@ -24,7 +24,7 @@ Examples:
 pub struct EvaluateArgs {
     /// A best.safetensors, or the folder of a run
     model: PathBuf,
-    /// An .npz file, or `synth:NAME[@scale][#seed]`
+    /// Dataset: a file or folder in any form of docs/data.md, or `synth:NAME[@scale][#seed]`
     data: String,
     /// Split to score: a number, random:0.6,0.2,0.2, per-class:20,500,1000 or FILE.npz [default: as in training]
     #[arg(long, value_name = "SPLIT", allow_negative_numbers = true)]

@@ -1,5 +1,6 @@
 //! `iglu inspect`: a dataset in numbers, and what is wrong with it.
 
+use crate::progress;
 use crate::settings::DataArgs;
 use crate::text;
 use crate::threads;
@@ -18,7 +19,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct InspectArgs {
-    /// An .npz file, or `synth:NAME[@scale][#seed]`
+    /// Dataset: a file or folder in any form of docs/data.md, or `synth:NAME[@scale][#seed]`
     #[arg(default_value = DEFAULT_SOURCE)]
     data: String,
     /// Read all bytes of a .iglu file and compare their checksums
@@ -40,7 +41,7 @@ fn inspect(args: &InspectArgs) -> Result<()> {
     let config = args.how.resolve()?;
     let verify = if args.verify { Verify::Everything } else { Verify::Structure };
     let options = LoadOptions { purpose: Purpose::Predict, verify, ..load_options(&config) };
-    let data = iglu_data::load(&args.data, &options)?;
+    let data = progress::while_reading(&args.data, || iglu_data::load(&args.data, &options))?;
     let seen = Inspection::of(&data, &config.split);
     if args.json { text::print_json(&seen) } else { text::print(&seen.to_string()) }
 }

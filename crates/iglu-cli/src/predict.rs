@@ -36,7 +36,7 @@ probabilities of all classes (--proba) or the N most likely ones (--top-k N).";
 pub struct PredictArgs {
     /// A best.safetensors, or the folder of a run
     model: PathBuf,
-    /// A file or folder in a known format, or `synth:NAME[@scale][#seed]`
+    /// Dataset: a file or folder in any form of docs/data.md, or `synth:NAME[@scale][#seed]`
     data: String,
     /// File for the scores, .npy or .csv
     #[arg(long, value_name = "FILE")]

@@ -6,6 +6,8 @@ use iglu_report::numbers::duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +27,46 @@ pub struct Progress {
     last: Option<f64>,
     pace: Arc<Mutex<Pace>>,
     watch: Stopwatch,
+    late: Option<Late>,
+}
+
+/// What `work` gives; people are told that `source` is being read, if that takes long.
+pub fn while_reading<T>(source: &str, work: impl FnOnce() -> T) -> T {
+    while_doing(&format!("reading {source}"), work)
+}
+
+/// What `work` gives; people are told that `path` is being written, if that takes long.
+pub fn while_writing<T>(path: &Path, work: impl FnOnce() -> T) -> T {
+    while_doing(&format!("writing {}", path.display()), work)
+}
+
+fn while_doing<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    let mut progress = Progress::on_stderr();
+    progress.wait(what);
+    let result = work();
+    progress.clear();
+    result
+}
+
+/// A line for log files about something that takes long: written after [`Late::AFTER`], unless this is dropped before.
+#[derive(Debug)]
+struct Late {
+    _done: Sender<()>,
+}
+
+impl Late {
+    const AFTER: Duration = Duration::from_secs(2);
+
+    fn new(what: &str) -> Self {
+        let (done, waiting) = mpsc::channel();
+        let line = format!("{what} ...");
+        std::thread::spawn(move || {
+            if waiting.recv_timeout(Self::AFTER) == Err(RecvTimeoutError::Timeout) {
+                text::note(&line);
+            }
+        });
+        Self { _done: done }
+    }
 }
 
 impl Progress {
@@ -42,19 +84,23 @@ impl Progress {
 
     fn new(style: Style) -> Self {
         let pace = Arc::new(Mutex::new(Pace::default()));
-        Self { style, best: None, last: None, pace, watch: Stopwatch::new() }
+        Self { style, best: None, last: None, pace, watch: Stopwatch::new(), late: None }
     }
 
-    /// Says on a terminal what is done before the first epoch. Forgets the run before.
+    /// Says what is done before the first epoch: on a terminal at once, in a log if it takes long. Forgets the run before.
     pub fn wait(&mut self, what: &str) {
         self.clear();
         (self.best, self.last) = (None, None);
         *self.pace() = Pace::default();
-        if let Style::Terminal(bar) = &mut self.style {
-            *bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            bar.set_style(style("{spinner} {wide_msg} {elapsed}").tick_chars("-\\|/ "));
-            bar.set_message(what.to_string());
-            bar.enable_steady_tick(Duration::from_millis(200));
+        match &mut self.style {
+            Style::Terminal(bar) => {
+                *bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+                bar.set_style(style("{spinner} {wide_msg} {elapsed}").tick_chars("-\\|/ "));
+                bar.set_message(what.to_string());
+                bar.enable_steady_tick(Duration::from_millis(200));
+            }
+            Style::Log => self.late = Some(Late::new(what)),
+            Style::Silent => {}
         }
     }
 
@@ -89,7 +135,8 @@ impl Progress {
     }
 
     /// Takes away what was shown while waiting; the bar of a finished run stays.
-    fn clear(&self) {
+    fn clear(&mut self) {
+        self.late = None;
         if let Style::Terminal(bar) = &self.style
             && !bar.is_finished()
         {
@@ -144,6 +191,7 @@ impl Progress {
     }
 
     fn epoch(&mut self, epoch: usize, epochs: usize, loss: f64, evaluated: bool) {
+        self.late = None;
         let now = self.watch.seconds();
         self.pace().mark(epoch, epochs, now);
         match &self.style {

@@ -94,20 +94,68 @@ pub struct SettingsArgs {
     /// Epochs between evaluations
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     eval_every: Option<String>,
-    /// Split: a stored one by number, random:0.6,0.2,0.2, per-class:20,500,1000, FILE.npz or auto
-    #[arg(long, value_name = "SPLIT", allow_negative_numbers = true)]
-    split: Option<String>,
     /// Score that chooses the best model
     #[arg(long, value_name = "NAME", help = metric_help())]
     metric: Option<String>,
+    #[command(flatten)]
+    reading: ReadingArgs,
+}
+
+/// Flags that say how data is read.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Data")]
+struct ReadingArgs {
+    /// Split: a stored one by number, random:0.6,0.2,0.2, per-class:20,500,1000, FILE.npz or auto
+    #[arg(long, value_name = "SPLIT", allow_negative_numbers = true)]
+    split: Option<String>,
+    /// Edges from a node to itself: drop, keep, error
+    #[arg(long, value_name = "POLICY")]
+    self_loops: Option<String>,
+    /// Edges that are there several times: drop (count once), keep (count each), error
+    #[arg(long, value_name = "POLICY")]
+    duplicates: Option<String>,
+    /// Nodes without edges: keep, error
+    #[arg(long, value_name = "POLICY")]
+    isolated: Option<String>,
+    /// Features that are NaN or missing: error, zero, mean (of their column)
+    #[arg(long, value_name = "POLICY")]
+    nan_features: Option<String>,
+    /// Features of edges: mean or sum at each node, off, auto
+    #[arg(long, value_name = "KIND")]
+    edge_features: Option<String>,
+    /// Node numbers in the files start at 1
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    one_based: Option<String>,
+    /// Passes over a first line of a table that is no row
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    skip_header: Option<String>,
+    /// GiB that one packed file may unpack to
+    #[arg(long, value_name = "GIB", allow_negative_numbers = true)]
+    max_decompressed: Option<String>,
+}
+
+impl ReadingArgs {
+    /// Flags, their keys and what was given.
+    fn table(&self) -> [(&'static str, &'static str, &Option<String>); 9] {
+        [
+            ("--split", "data.split", &self.split),
+            ("--self-loops", "data.self_loops", &self.self_loops),
+            ("--duplicates", "data.duplicates", &self.duplicates),
+            ("--isolated", "data.isolated", &self.isolated),
+            ("--nan-features", "data.nan_features", &self.nan_features),
+            ("--edge-features", "data.edge_features", &self.edge_features),
+            ("--one-based", "data.one_based", &self.one_based),
+            ("--skip-header", "data.skip_header", &self.skip_header),
+            ("--max-decompressed", "data.max_decompressed", &self.max_decompressed),
+        ]
+    }
 }
 
 /// Flags that say how data is read, for the subcommands that do not train.
 #[derive(Debug, Default, clap::Args)]
 pub struct DataArgs {
-    /// Split: a stored one by number, random:0.6,0.2,0.2, per-class:20,500,1000, FILE.npz or auto
-    #[arg(long, value_name = "SPLIT", allow_negative_numbers = true)]
-    split: Option<String>,
+    #[command(flatten)]
+    reading: ReadingArgs,
     /// A key of the configuration of data, as `self_loops=keep` (repeatable, last one wins)
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -129,7 +177,7 @@ impl DataArgs {
             }
         }
         let args =
-            SettingsArgs { split: self.split.clone(), set: self.set.clone(), ..SettingsArgs::default() };
+            SettingsArgs { reading: self.reading.clone(), set: self.set.clone(), ..SettingsArgs::default() };
         Ok(args.resolve()?.data)
     }
 }
@@ -210,7 +258,6 @@ impl SettingsArgs {
             ("--threads", "threads", &self.threads),
             ("--patience", "select.patience", &self.patience),
             ("--eval-every", "select.eval_every", &self.eval_every),
-            ("--split", "data.split", &self.split),
             ("--metric", "select.metric", &self.metric),
         ];
         let given = |flag: &str, key: &str, value: Value| Assignment {
@@ -222,7 +269,7 @@ impl SettingsArgs {
         let single = move |(flag, key, text): (_, _, &Option<String>)| {
             Some(given(flag, key, parse_value(text.as_ref()?)))
         };
-        table.into_iter().filter_map(single).chain(skips)
+        table.into_iter().chain(self.reading.table()).filter_map(single).chain(skips)
     }
 }
 

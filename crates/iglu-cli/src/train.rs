@@ -34,7 +34,7 @@ Examples:
 #[expect(clippy::struct_excessive_bools, reason = "flags are given or not")]
 #[command(args_override_self = true, after_help = EXAMPLES, after_long_help = long_help())]
 pub struct TrainArgs {
-    /// A file or folder in a known format, or `synth:NAME[@scale][#seed]` [default: synth:village]
+    /// Dataset: a file or folder in any form of docs/data.md, or `synth:NAME[@scale][#seed]` [default: synth:village]
     data: Option<String>,
     /// Folder of the run: model, configuration, events, summary, report [default: runs/NAME-YYYYMMDD-HHMMSS]
     #[arg(long, value_name = "DIR")]
@@ -73,13 +73,7 @@ fn long_help() -> String {
 
 /// How the data is to be read, as the configuration has it.
 pub fn load_options(data: &DataConfig) -> LoadOptions {
-    LoadOptions {
-        split_choice: data.split.clone(),
-        split_seed: data.split_seed,
-        self_loops: data.self_loops,
-        verify: Verify::Everything,
-        ..LoadOptions::default()
-    }
+    LoadOptions { verify: Verify::Everything, ..LoadOptions::from(data) }
 }
 
 /// Trains in a pool of its own.

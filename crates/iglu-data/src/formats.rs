@@ -18,6 +18,7 @@ mod musae;
 mod node_link;
 pub mod npy;
 pub mod npz;
+pub mod numbering;
 mod ogb;
 pub mod pickle;
 pub mod plain;
@@ -44,24 +45,26 @@ pub struct Format {
     pub detect: fn(&Place) -> bool,
     /// Reads it.
     pub read: fn(&Path, &LoadOptions) -> Result<Dataset>,
+    /// Whether its files number the nodes, so that [`LoadOptions::one_based`] means something.
+    pub numbered: bool,
 }
 
 /// All formats, tried from the top: what asks for more comes first.
 pub const FORMATS: &[Format] = &[
-    Format { name: "iglu store", detect: store::detect, read: store::read },
-    Format { name: "Planetoid", detect: planetoid::detect, read: planetoid::read },
-    Format { name: "OGB", detect: ogb::detect, read: ogb::read },
-    Format { name: "IGLU's scripts", detect: authors::detect, read: authors::read },
-    Format { name: "GraphSAINT", detect: graphsaint::detect, read: graphsaint::read },
-    Format { name: "GraphSAGE", detect: graphsage::detect, read: graphsage::read },
-    Format { name: "DGL's PPI", detect: ppi::detect, read: ppi::read },
-    Format { name: "MUSAE", detect: musae::detect, read: musae::read },
-    Format { name: "Geom-GCN", detect: geom_gcn::detect, read: geom_gcn::read },
-    Format { name: "Facebook100 mat", detect: facebook100::detect, read: facebook100::read },
-    Format { name: "Shchur npz", detect: shchur::detect, read: shchur::read },
-    Format { name: "heterophilous npz", detect: yandex::detect, read: yandex::read },
-    Format { name: "plain npz", detect: plain::detect, read: plain::read },
-    Format { name: "tables (csv, tsv, Parquet)", detect: table::detect, read: table::read },
+    Format { name: "iglu store", detect: store::detect, read: store::read, numbered: false },
+    Format { name: "Planetoid", detect: planetoid::detect, read: planetoid::read, numbered: false },
+    Format { name: "OGB", detect: ogb::detect, read: ogb::read, numbered: true },
+    Format { name: "IGLU's scripts", detect: authors::detect, read: authors::read, numbered: true },
+    Format { name: "GraphSAINT", detect: graphsaint::detect, read: graphsaint::read, numbered: false },
+    Format { name: "GraphSAGE", detect: graphsage::detect, read: graphsage::read, numbered: false },
+    Format { name: "DGL's PPI", detect: ppi::detect, read: ppi::read, numbered: false },
+    Format { name: "MUSAE", detect: musae::detect, read: musae::read, numbered: false },
+    Format { name: "Geom-GCN", detect: geom_gcn::detect, read: geom_gcn::read, numbered: false },
+    Format { name: "Facebook100 mat", detect: facebook100::detect, read: facebook100::read, numbered: false },
+    Format { name: "Shchur npz", detect: shchur::detect, read: shchur::read, numbered: false },
+    Format { name: "heterophilous npz", detect: yandex::detect, read: yandex::read, numbered: true },
+    Format { name: "plain npz", detect: plain::detect, read: plain::read, numbered: true },
+    Format { name: "tables (csv, tsv, Parquet)", detect: table::detect, read: table::read, numbered: true },
 ];
 
 /// What is seen of a path before anybody reads it.
@@ -128,7 +131,14 @@ fn list(folder: &Path) -> Result<Vec<String>> {
 pub fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let place = Place::look(path).map_err(|e| e.within(&quoted(path)))?;
     match FORMATS.iter().find(|f| (f.detect)(&place)) {
-        Some(format) => (format.read)(path, options),
+        Some(format) => {
+            let mut data = (format.read)(path, options)?;
+            if options.one_based && !format.numbered {
+                data.notes
+                    .push("one_based changes nothing: these files call their nodes by names".to_string());
+            }
+            Ok(data)
+        }
         None if path.is_dir() => {
             let found = "this is a folder in no known form";
             let fix = format!("name the file inside it, or check that all its files are there; {}", known());
@@ -179,7 +189,7 @@ fn refuse_too_large(rows: usize, cols: usize, size: usize, limits: Limits) -> Re
         return Ok(());
     }
     let found = format!("{rows} nodes with {cols} columns each need {bytes} bytes");
-    Err(Error::data("", found, "if that is meant, raise the limit (max_decompressed)"))
+    Err(Error::data("", found, "if that is meant, raise the limit: --max-decompressed GIB"))
 }
 
 /// The labels of `n` nodes of which nothing is known.

@@ -6,7 +6,7 @@ use iglu::Mat;
 
 /// How the features of a node's edges become its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum EdgeFeatures {
+pub enum Gather {
     /// Their mean.
     #[default]
     Mean,
@@ -17,13 +17,13 @@ pub enum EdgeFeatures {
 /// Features of `n` nodes from those of their edges; row `i` of `features` belongs to `edges[i]`.
 ///
 /// ```
-/// use iglu_data::{EdgeFeatures, incident_features};
+/// use iglu_data::{Gather, incident_features};
 /// let features = iglu::Mat::from_rows(&[[1.0], [3.0]]);
 /// let path = [[0, 1], [1, 2]];
-/// assert_eq!(incident_features(3, &path, &features, EdgeFeatures::Mean).data(), [1.0, 2.0, 3.0]);
-/// assert_eq!(incident_features(3, &path, &features, EdgeFeatures::Sum).data(), [1.0, 4.0, 3.0]);
+/// assert_eq!(incident_features(3, &path, &features, Gather::Mean).data(), [1.0, 2.0, 3.0]);
+/// assert_eq!(incident_features(3, &path, &features, Gather::Sum).data(), [1.0, 4.0, 3.0]);
 /// ```
-pub fn incident_features(n: usize, edges: &[[u32; 2]], features: &Mat, how: EdgeFeatures) -> Mat {
+pub fn incident_features(n: usize, edges: &[[u32; 2]], features: &Mat, how: Gather) -> Mat {
     assert_eq!(edges.len(), features.rows(), "one row of features per edge");
     let mut sums = Incident::new(n, features.cols());
     for (row, &edge) in edges.iter().enumerate() {
@@ -57,10 +57,10 @@ impl Incident {
     }
 
     /// The features of all nodes.
-    pub(crate) fn finish(self, how: EdgeFeatures) -> Mat {
+    pub(crate) fn finish(self, how: Gather) -> Mat {
         let share = |node: usize| match how {
-            EdgeFeatures::Mean => 1.0 / f64::from(self.counts[node].max(1)),
-            EdgeFeatures::Sum => 1.0,
+            Gather::Mean => 1.0 / f64::from(self.counts[node].max(1)),
+            Gather::Sum => 1.0,
         };
         let value = |(at, sum): (usize, &f64)| (sum * share(at / self.cols)) as f32;
         let values = self.sums.iter().enumerate().map(value).collect();

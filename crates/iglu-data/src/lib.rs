@@ -13,6 +13,7 @@ mod incident;
 pub mod model;
 mod nearest;
 pub mod output;
+mod policy;
 mod splits;
 pub mod synth;
 mod weights;
@@ -23,11 +24,11 @@ pub use fingerprint::Fingerprint;
 pub use formats::npy::write_npy;
 pub use formats::plain::write_plain;
 pub use formats::store::write_store;
-pub use incident::{EdgeFeatures, incident_features};
+pub use incident::{Gather, incident_features};
 pub use nearest::{edit_distance, nearest};
 pub use splits::{choose_split, decided};
 
-use iglu::config::SplitChoice;
+use iglu::config::{Auto, DataConfig, Duplicates, EdgeFeatures, Isolated, NanFeatures, SplitChoice};
 use iglu::{Dataset, Error, Result, SelfLoops};
 use std::path::Path;
 
@@ -50,14 +51,42 @@ pub struct LoadOptions {
     pub split_seed: u64,
     /// What to do with edges from a node to itself.
     pub self_loops: SelfLoops,
+    /// What to do with edges that are there several times.
+    pub duplicates: Duplicates,
+    /// What to do with nodes without edges.
+    pub isolated: Isolated,
+    /// What to do with features that are not there.
+    pub nan_features: NanFeatures,
+    /// Whether files that number their nodes begin with 1.
+    pub one_based: bool,
+    /// Whether a first line that is no row of its table is passed over.
+    pub skip_header: bool,
     /// How much a file may ask for.
     pub limits: Limits,
     /// What the data is for.
     pub purpose: Purpose,
-    /// How edge features become node features, where nodes have none of their own.
-    pub edge_features: EdgeFeatures,
+    /// What becomes of edge features; auto: nodes without features get their mean.
+    pub edge_features: Auto<EdgeFeatures>,
     /// How much of a store is read to check it.
     pub verify: Verify,
+}
+
+impl From<&DataConfig> for LoadOptions {
+    fn from(data: &DataConfig) -> Self {
+        Self {
+            split_choice: data.split.clone(),
+            split_seed: data.split_seed,
+            self_loops: data.self_loops,
+            duplicates: data.duplicates,
+            isolated: data.isolated,
+            nan_features: data.nan_features,
+            edge_features: data.edge_features,
+            one_based: data.one_based,
+            skip_header: data.skip_header,
+            limits: Limits { max_decompressed: (data.max_decompressed * (1_u64 << 30) as f64) as u64 },
+            ..Self::default()
+        }
+    }
 }
 
 /// How much of a [store](formats::store) is read before it is used; other files are read and checked whole.
@@ -117,8 +146,10 @@ pub fn load(source: &str, options: &LoadOptions) -> Result<Dataset> {
     prepare(data, &options).map_err(|e| e.within(&format!("`{source}`")))
 }
 
-/// Does to a dataset what does not depend on where it comes from: gives it the split chosen.
+/// Does to a dataset what does not depend on where it comes from: refuses or mends what the options say, and gives it
+/// the split chosen.
 pub fn prepare(mut data: Dataset, options: &LoadOptions) -> Result<Dataset> {
+    policy::apply(&mut data, options)?;
     splits::apply(&mut data, options)?;
     Ok(data)
 }

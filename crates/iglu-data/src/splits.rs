@@ -3,6 +3,7 @@
 //! Draws depend on the choice, the seed and the labels alone; unlabelled nodes are never drawn.
 
 use crate::formats::npz::Npz;
+use crate::formats::numbering::Numbering;
 use crate::formats::plain::split;
 use crate::{Limits, LoadOptions, Purpose, quoted};
 use iglu::config::SplitChoice;
@@ -137,7 +138,9 @@ fn listed(items: &[String]) -> String {
 fn from_file(path: &Path, n: usize) -> Result<Split> {
     let read = || {
         let mut npz = Npz::open(path, Limits::default())?;
-        let splits = split::stored(&mut npz, n, Purpose::Train).map_err(|e| e.within(&quoted(path)))?;
+        let numbering = Numbering::from_zero(n);
+        let splits =
+            split::stored(&mut npz, numbering, Purpose::Train).map_err(|e| e.within(&quoted(path)))?;
         splits.into_iter().next().ok_or_else(|| {
             npz.missing("train", "save node ids or masks under `train`, `val` and `test`")
                 .within(&quoted(path))

@@ -5,7 +5,9 @@
 
 mod common;
 
-use common::{assert_says, bools, floats, folder, ints, npy, npy_with, npz, parse, path_of_four, small};
+use common::{
+    assert_says, bools, changed, floats, folder, ints, npy, npy_with, npz, parse, path_of_four, small,
+};
 use iglu::config::SplitChoice;
 use iglu::{Error, SelfLoops};
 use iglu_data::formats::npy::Array;
@@ -89,14 +91,6 @@ fn npy_files() {
     }
 }
 
-/// The path of four nodes with `changes` made; a key changed to nothing is left out.
-fn changed(changes: &[(&'static str, Vec<u8>)]) -> Vec<u8> {
-    let mut arrays = path_of_four();
-    arrays.retain(|(key, _)| changes.iter().all(|(k, _)| k != key));
-    arrays.extend(changes.iter().filter(|(_, bytes)| !bytes.is_empty()).cloned());
-    npz(arrays, CompressionMethod::Deflated)
-}
-
 fn check(case: &str, changes: &[(&'static str, Vec<u8>)], fragments: &[&str]) {
     let e = parse(changed(changes), &small()).expect_err(case);
     assert_eq!(e.exit_code(), 65, "{case}: {e}");
@@ -172,7 +166,7 @@ fn features() {
         (
             "nan",
             floats("(4, 2)", &values),
-            &["x: node 1, feature 1 is NaN (and 2 more in 2 nodes)", "nan_to_num"],
+            &["x: node 1, feature 1 is NaN (and 2 more in 2 nodes)", "--nan-features"],
         ),
         ("one inf", floats("(4, 1)", &[1.0, 1.0, -f64::INFINITY, 1.0]), &["x: node 2, feature 0 is -inf\n"]),
         (
@@ -408,7 +402,7 @@ fn bombs_and_names_that_climb_out_do_no_harm() {
     assert_says(
         "bomb",
         &parse(bytes, &options).unwrap_err(),
-        &["x: would expand to 0.0 GiB", "max_decompressed"],
+        &["x: would expand to 0.0 GiB", "--max-decompressed"],
     );
     // Members that are not needed are not even unpacked.
     let aside = changed(&[("../../etc/x", bomb.clone()), ("/abs", bomb)]);

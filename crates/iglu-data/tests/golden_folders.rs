@@ -4,9 +4,10 @@
 mod common;
 
 use common::reading;
+use iglu::config::{Auto, EdgeFeatures};
 use iglu::{Dataset, EdgeOptions, Features, Graph, Labels};
 use iglu_data::formats::npy;
-use iglu_data::{Card, EdgeFeatures, LoadOptions, load};
+use iglu_data::{Card, LoadOptions, load};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -20,8 +21,8 @@ fn every_form_reads_as_its_own_reader_reads_it() {
         serde_json::from_str(&std::fs::read_to_string(golden().join("expected.json")).unwrap()).unwrap();
     for (source, expect) in expected.as_object().unwrap() {
         let (path, edge_features) = match source.strip_suffix("?sum") {
-            Some(path) => (path, EdgeFeatures::Sum),
-            None => (source.as_str(), EdgeFeatures::Mean),
+            Some(path) => (path, Auto::Set(EdgeFeatures::Sum)),
+            None => (source.as_str(), Auto::Auto),
         };
         let options = LoadOptions { edge_features, ..LoadOptions::default() };
         let data = load(golden().join(path).to_str().unwrap(), &options).unwrap_or_else(|e| panic!("{e}"));

@@ -2,6 +2,7 @@
 
 use crate::errors;
 use crate::work::work;
+use iglu::config::NanFeatures;
 use iglu::{Buffer, Error, Features, Mat, Result};
 use iglu_data::formats::npy::Array;
 use iglu_data::formats::plain;
@@ -93,7 +94,7 @@ pub fn dense_features(
         }
     }
     let array = array("x", object)?;
-    let m = work(py, 0, || plain::dense("x", &array))?;
+    let m = work(py, 0, || plain::dense("x", &array, NanFeatures::Error))?;
     Ok(Features::Dense(shared(m)))
 }
 

@@ -8,6 +8,7 @@ use crate::work::work;
 use iglu::config::{Config as CoreConfig, SplitChoice};
 use iglu::{Dataset as Core, Error, Features, Labels, Names, Result, Split};
 use iglu_data::formats::npy::Array;
+use iglu_data::formats::numbering::Numbering;
 use iglu_data::formats::plain;
 use iglu_data::{LoadOptions, Purpose, Verify};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray};
@@ -293,9 +294,9 @@ impl Known {
         };
         let [train, val, test] = &self.split;
         data.split = Split {
-            train: plain::node_ids("train", train, n)?,
-            val: plain::node_ids("val", val, n)?,
-            test: plain::node_ids("test", test, n)?,
+            train: plain::node_ids("train", train, Numbering::from_zero(n))?,
+            val: plain::node_ids("val", val, Numbering::from_zero(n))?,
+            test: plain::node_ids("test", test, Numbering::from_zero(n))?,
         };
         data.splits = if data.split.is_empty() { Vec::new() } else { vec![data.split.clone()] };
         data.class_names = None;
@@ -348,13 +349,7 @@ fn saved(data: &Core, path: &Path) -> Result<()> {
 
 /// How files are read, as the configuration says.
 fn options(config: &CoreConfig) -> LoadOptions {
-    LoadOptions {
-        split_choice: config.data.split.clone(),
-        split_seed: config.data.split_seed,
-        self_loops: config.data.self_loops,
-        verify: Verify::Everything,
-        ..LoadOptions::default()
-    }
+    LoadOptions { verify: Verify::Everything, ..LoadOptions::from(&config.data) }
 }
 
 /// Reads a dataset: a file or folder in any form that the command line knows, or "synth:NAME[@scale][#seed]".

@@ -4,6 +4,7 @@ use crate::arrays::{self, SparseParts};
 use crate::errors;
 use crate::work::work;
 use iglu::{Buffer, EdgeCounts, EdgeOptions, Error, Graph as Core, GraphParts, Result, SelfLoops};
+use iglu_data::formats::numbering::Numbering;
 use iglu_data::formats::plain;
 use iglu_data::formats::scipy_npz::{Csr, Keys};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray};
@@ -64,7 +65,7 @@ impl Graph {
         let edges = arrays::array("edges", edges)?;
         let weights = weights.map(|w| arrays::array("edge_weight", w)).transpose()?;
         let core = work(py, 0, || {
-            let pairs = plain::pairs(&edges, n_nodes)?;
+            let pairs = plain::pairs(&edges, Numbering::from_zero(n_nodes))?;
             let weights = weights.map(|w| plain::edge_weights(&w, pairs.len())).transpose()?;
             let weights = weights.and_then(arrays::weights);
             let options = EdgeOptions { weights: weights.as_deref(), directed, self_loops };

@@ -372,7 +372,11 @@ fn check_nodes(n: usize) -> Result<()> {
     if u32::try_from(n).is_ok() {
         return Ok(());
     }
-    Err(Error::usage("nodes", format!("{n} nodes, at most {} are possible", u32::MAX), ""))
+    Err(Error::usage(
+        "nodes",
+        format!("{n} nodes, at most {} are possible", u32::MAX),
+        "train on a part of the graph",
+    ))
 }
 
 const MISFIT: &str = "the arrays do not belong together";

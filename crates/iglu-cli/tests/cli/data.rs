@@ -252,3 +252,29 @@ fn damaged_stores_are_found() {
     scratch.file("cut.iglu", &good[..good.len() - 1]);
     scratch.iglu("inspect cut.iglu").check(65, &["`cut.iglu`", "declares", "fix: "]);
 }
+
+#[test]
+fn what_is_suspicious_is_refused_or_mended_as_the_flags_say() {
+    let scratch = Scratch::new("policies");
+    std::fs::create_dir(scratch.path.join("t")).unwrap();
+    scratch.file("t/edges.csv", b"1,2\n2,3\n2,3\n3,3\n");
+    scratch.file("t/nodes.csv", b"label,x\na,1\nb,\na,3\nb,nan\n");
+    let look = |flags: &str| scratch.iglu(&format!("inspect t {flags}"));
+    look("")
+        .check(65, &["nodes.csv`: line 3, column 2: the value is missing", "--nan-features zero or mean"]);
+    let filled = "--one-based --nan-features mean";
+    let card = look(filled).check(0, &[]).stdout;
+    assert!(card.contains("2 features are NaN or missing"), "{card}");
+    for (flags, expect) in [
+        ("--self-loops error", "node 2 is connected to itself"),
+        ("--duplicates error", "the edge between 1 and 2 is there again"),
+        ("--isolated error", "node 3 has no edge"),
+        ("--max-decompressed 0", "data.max_decompressed: 0; expected a number above 0"),
+        ("--set nan_features=median", "data.nan_features: \"median\""),
+    ] {
+        let code = if expect.starts_with("data.") { 64 } else { 65 };
+        look(&format!("{filled} {flags}")).check(code, &[expect]);
+    }
+    scratch.iglu(&format!("convert t t.iglu {filled}")).check(0, &[]);
+    scratch.iglu("inspect t.iglu --isolated error").check(65, &["`t.iglu`: edges: node 3 has no edge"]);
+}

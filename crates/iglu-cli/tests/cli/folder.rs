@@ -14,7 +14,7 @@ pub fn events(scratch: &Scratch, run: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_run_leaves_its_files_and_a_second_one_is_refused_without_force() {
+pub fn a_run_leaves_its_files_and_a_second_one_is_refused_without_force() {
     let scratch = Scratch::new("files");
     scratch.iglu(&format!("train --quiet --out mine {SMALL}")).check(0, &[]);
     assert_eq!(scratch.names_in("mine"), FILES);
@@ -76,7 +76,7 @@ fn phases_add_up_to_less_than_the_total() {
 
 #[test]
 #[cfg(unix)]
-fn two_runs_in_one_folder_do_not_happen() {
+pub fn two_runs_in_one_folder_do_not_happen() {
     let scratch = Scratch::new("two");
     let first = format!("$IGLU train --quiet --out run {SMALL} --epochs 500 & first=$!;");
     // The first has the folder as soon as its events begin.
@@ -89,7 +89,7 @@ fn two_runs_in_one_folder_do_not_happen() {
 
 #[test]
 #[cfg(unix)]
-fn a_full_disk_is_found_before_training() {
+pub fn a_full_disk_is_found_before_training() {
     let scratch = Scratch::new("full");
     // No file may grow beyond a few kilobytes.
     let ended = scratch.shell("trap '' XFSZ; ulimit -f 8; exec $IGLU train --out run");
@@ -115,7 +115,7 @@ fn a_disk_that_fills_up_stops_the_run() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_folder_that_can_be_read_only_is_refused() {
+pub fn a_folder_that_can_be_read_only_is_refused() {
     let scratch = Scratch::new("read-only");
     scratch.iglu("train --out /proc/iglu-run").check(74, &["`/proc/iglu-run`", "cannot be written", "fix: "]);
 }

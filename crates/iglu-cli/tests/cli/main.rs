@@ -10,6 +10,8 @@ mod evaluate;
 mod folder;
 mod harness;
 mod layers;
+#[cfg(target_os = "linux")]
+mod matrix;
 mod memory;
 mod plan;
 mod predict;

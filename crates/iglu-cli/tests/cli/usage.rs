@@ -43,7 +43,7 @@ fn wrong_commands_and_flags_are_usage_errors() {
 }
 
 #[test]
-fn unknown_keys_are_answered_with_the_nearest() {
+pub fn unknown_keys_are_answered_with_the_nearest() {
     let scratch = Scratch::new("keys");
     scratch.file("bad.toml", b"seed = 1\n\n[optim]\nlearning_rate = 0.1\nlr_flor = 0.5\n");
     scratch.file("syntax.toml", b"[train\n");
@@ -60,7 +60,7 @@ fn unknown_keys_are_answered_with_the_nearest() {
 }
 
 #[test]
-fn impossible_values_name_their_key() {
+pub fn impossible_values_name_their_key() {
     let scratch = Scratch::new("values");
     for (flag, key, expected) in [
         ("--dropout 1.0", "network.dropout: 1;", "less than 1"),

@@ -6,6 +6,7 @@
 //! number of labels per node.
 
 use super::npy::read_npy;
+use super::numbering::Numbering;
 use super::plain::features::dense;
 use super::plain::labels::zero_one;
 use super::plain::split::node_ids;
@@ -32,7 +33,7 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let mirrored = mirror::from_scipy(&adjacency, options)?;
     let n = mirrored.graph.nodes();
     let feats = either(path, FEATURES)?;
-    let features = Features::Dense(dense(&quoted(&feats), &read_npy(&feats)?)?);
+    let features = Features::Dense(dense(&quoted(&feats), &read_npy(&feats)?, options.nan_features)?);
     let labels = labels(path, n, options)?;
     let nodes = |name: &str| nodes(path, &format!("{name}SortedIndex.npy"), n, options);
     let split = Split { train: nodes("Train")?, val: nodes("Valid")?, test: nodes("Test")? };
@@ -53,7 +54,7 @@ fn nodes(folder: &Path, name: &str, n: usize, options: &LoadOptions) -> Result<V
         return Ok(Vec::new());
     }
     let path = part(folder, name, FILES)?;
-    node_ids(&quoted(&path), &read_npy(&path)?, n)
+    node_ids(&quoted(&path), &read_npy(&path)?, Numbering::new(n, options))
 }
 
 fn labels(folder: &Path, n: usize, options: &LoadOptions) -> Result<Labels> {

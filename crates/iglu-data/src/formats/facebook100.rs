@@ -39,7 +39,7 @@ pub fn parse(file: &mut MatFile, options: &LoadOptions) -> Result<Dataset> {
     if let Some(name) = ["A", "local_info"].into_iter().find(|name| !file.has(name)) {
         return Err(file.missing(name, EXPECTED));
     }
-    let mirrored = mirror::from_matrix(&file.sparse("A")?, options.self_loops).map_err(|e| e.within("A"))?;
+    let mirrored = mirror::from_matrix(&file.sparse("A")?, options).map_err(|e| e.within("A"))?;
     let note = mirrored.note("A");
     let (features, labels) = members(&file.dense("local_info")?).map_err(|e| e.within("local_info"))?;
     let mut data = Dataset::new("", mirrored.graph, features, labels, Split::default());

@@ -18,6 +18,7 @@ use super::table::value::{At, Value};
 use super::table::words::Words;
 use super::{Place, file_name, folder_name, folder_of, list, mirror};
 use crate::{Limits, LoadOptions, quoted};
+use iglu::config::NanFeatures;
 use iglu::{Dataset, Error, Features, Labels, Mat, Names, Result, SparseMat, Split};
 use std::path::{Path, PathBuf};
 
@@ -38,9 +39,10 @@ pub(super) fn detect(place: &Place) -> bool {
 pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let folder = folder_of(path);
     let limits = options.limits;
-    let (nodes, class_names) = lines::in_file(&folder.join(NODES), limits, Nodes::read)?;
+    let (nodes, class_names) =
+        lines::in_file(&folder.join(NODES), limits, |lines| Nodes::read(lines, options.nan_features))?;
     let edges = lines::in_file(&folder.join(EDGES), limits, |lines| read_edges(lines, &nodes.index))?;
-    let mirrored = mirror::from_entries(nodes.index.len(), &edges, options.self_loops);
+    let mirrored = mirror::from_entries(nodes.index.len(), &edges, options);
     let mirrored = mirrored.map_err(|e| e.within(&quoted(&folder.join(EDGES))))?;
     let note = mirrored.note(EDGES);
     let split = read_split(&folder, nodes.index.len(), options.split, limits)?;
@@ -68,11 +70,13 @@ struct Rows {
     /// Numbers of all rows, and where those of each row end.
     values: Vec<f32>,
     ends: Vec<usize>,
+    /// NaN will be filled in.
+    filled: bool,
 }
 
 impl Nodes {
-    fn read(lines: &mut Lines) -> Result<(Self, Option<Names>)> {
-        let mut rows = Rows::default();
+    fn read(lines: &mut Lines, nan: NanFeatures) -> Result<(Self, Option<Names>)> {
+        let mut rows = Rows { filled: nan != NanFeatures::Error, ..Rows::default() };
         // The first line names the columns.
         lines.next()?;
         while let Some(line) = lines.next()? {
@@ -97,9 +101,10 @@ impl Rows {
         self.ids.push((id, line.number));
         self.classes.take(&Value::Text(class), At { unit: "line", row: line.number, column: 2 })?;
         for field in features.split(|&b| b == b',') {
-            match decimal(field).map(|v| v as f32).filter(|v| v.is_finite()) {
-                Some(value) => self.values.push(value),
-                None => return Err(lines::refused(line, 1, field, "finite numbers between commas")),
+            match decimal(field).map(|v| v as f32) {
+                Some(value) if value.is_finite() || self.filled && value.is_nan() => self.values.push(value),
+                Some(value) if value.is_nan() => return Err(nan(line)),
+                _ => return Err(lines::refused(line, 1, field, "finite numbers between commas")),
             }
         }
         self.ends.push(self.values.len());
@@ -164,6 +169,11 @@ impl Rows {
         let ones = vec![1.0; indices.len()];
         Ok(SparseMat::from_parts(cols, offsets, indices, ones))
     }
+}
+
+fn nan(line: &Line<'_>) -> Error {
+    let place = format!("line {}, column 2", line.number);
+    Error::data(place, "NaN; expected a number", "fill such values in: --nan-features zero or mean")
 }
 
 fn sparse(dense: &Mat) -> SparseMat {

@@ -14,6 +14,7 @@ use super::{
     Place, checked, file_name, folder_of, left_out, mirror, missing_part, only_split, unknown_labels,
 };
 use crate::{LoadOptions, quoted};
+use iglu::config::NanFeatures;
 use iglu::{Dataset, Error, Features, Labels, Names, Result, SparseMat, Split};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -39,10 +40,10 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
         *end = rows.row_of[*end as usize];
     }
     let n = rows.names.len();
-    let mirrored = mirror::from_entries(n, &edges, options.self_loops).map_err(within)?;
+    let mirrored = mirror::from_entries(n, &edges, options).map_err(within)?;
     drop(edges);
     let labels = labels(&files, &rows, options)?;
-    let (features, no_features) = features(&files.path("feats.npy"), n)?;
+    let (features, no_features) = features(&files.path("feats.npy"), n, options.nan_features)?;
     let (split, unmarked) = split(&graph, &rows);
     let one_way = mirrored.note(&file_name(&graph_path));
     let mut data = Dataset::new(&files.prefix, mirrored.graph, features, labels, split);
@@ -138,9 +139,9 @@ fn labels(files: &Files, rows: &Rows, options: &LoadOptions) -> Result<Labels> {
         .map_err(|e| e.within(&quoted(&path)))
 }
 
-fn features(path: &Path, n: usize) -> Result<(Features, Option<String>)> {
+fn features(path: &Path, n: usize, nan: NanFeatures) -> Result<(Features, Option<String>)> {
     if path.exists() {
-        return Ok((Features::Dense(dense(&quoted(path), &read_npy(path)?)?), None));
+        return Ok((Features::Dense(dense(&quoted(path), &read_npy(path)?, nan)?), None));
     }
     let ids = (0..n as u32).collect();
     let own = SparseMat::from_parts(n, (0..=n as u64).collect(), ids, vec![1.0; n]);

@@ -25,7 +25,7 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let mirrored = mirror::from_scipy(&part(path, "adj_full.npz", FILES)?, options)?;
     let n = mirrored.graph.nodes();
     let feats = part(path, "feats.npy", FILES)?;
-    let features = Features::Dense(dense(&quoted(&feats), &read_npy(&feats)?)?);
+    let features = Features::Dense(dense(&quoted(&feats), &read_npy(&feats)?, options.nan_features)?);
     let labels = labels(path, n, options)?;
     let split = split(path, n, options)?;
     let note = mirrored.note("adj_full.npz");

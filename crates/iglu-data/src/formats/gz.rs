@@ -30,7 +30,10 @@ enum State<R> {
 impl Unpacked {
     /// Opens the regular file at `path`.
     pub fn open(path: &Path, limits: Limits) -> Result<Self> {
-        Self::new(BufReader::with_capacity(BUFFER, super::open_file(path)?), limits)
+        let file = super::open_file(path)?;
+        let length = file.metadata().map_or(BUFFER as u64, |about| about.len());
+        let buffer = (length.min(BUFFER as u64) as usize).max(64);
+        Self::new(BufReader::with_capacity(buffer, file), limits)
     }
 }
 
@@ -121,7 +124,7 @@ fn trailing(rest: &[u8]) -> Error {
 fn too_large(limits: Limits) -> Error {
     let limit = limits.max_decompressed as f64 / (1_u64 << 30) as f64;
     let found = format!("unpacks to more than the limit of {limit:.1} GiB");
-    Error::data("", found, "if you trust the file, raise the limit (max_decompressed)")
+    Error::data("", found, "if you trust the file, raise the limit: --max-decompressed GIB")
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub fn read<T: DeserializeOwned>(path: &Path, limits: Limits) -> Result<T> {
 
 /// Reads JSON to the end of `source`.
 pub fn parse<T: DeserializeOwned>(source: impl Read) -> Result<T> {
-    let mut source = BufReader::with_capacity(256 << 10, source);
+    let mut source = BufReader::with_capacity(16 << 10, source);
     let head = source.fill_buf().map_err(cause)?;
     refuse_stand_in(head, "JSON")?;
     if head.starts_with(BYTE_ORDER_MARK) {

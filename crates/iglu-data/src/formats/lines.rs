@@ -13,6 +13,8 @@ use std::path::Path;
 
 /// Longest line read.
 const LONGEST: usize = 1 << 20;
+/// Bytes read at first, and at a time once a file has proved long.
+const FIRST: usize = 4 << 10;
 const BUFFER: usize = 256 << 10;
 /// What some editors put before UTF-8 text.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -27,6 +29,8 @@ pub struct Lines<R = BufReader<File>> {
     number: usize,
     /// Whether a line has been given out.
     begun: bool,
+    /// Whether [`Lines::rows`] passes over a first line that is no row.
+    pub skip_header: bool,
 }
 
 /// One line, without its end.
@@ -53,7 +57,7 @@ pub fn in_file<T>(path: &Path, limits: Limits, read: impl FnOnce(&mut Lines) -> 
 impl<R: BufRead> Lines<R> {
     /// Lines of any source.
     pub fn new(source: Unpacked<R>) -> Self {
-        Self { source, buffer: vec![0; BUFFER], start: 0, end: 0, number: 0, begun: false }
+        Self { source, buffer: Vec::new(), start: 0, end: 0, number: 0, begun: false, skip_header: false }
     }
 
     /// The next line that is not empty; `None` after the last.
@@ -111,8 +115,8 @@ impl<R: BufRead> Lines<R> {
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
-        if self.end == self.buffer.len() {
-            self.buffer.resize(2 * self.end, 0);
+        if self.end == self.buffer.len() || self.buffer.len() < BUFFER {
+            self.buffer.resize((2 * self.buffer.len()).max(FIRST), 0);
         }
         let count = self.source.read(&mut self.buffer[self.end..]).map_err(cause)?;
         self.end += count;
@@ -126,8 +130,14 @@ impl<R: BufRead> Lines<R> {
         mut row: impl FnMut(usize, &[T]) -> Result<()>,
     ) -> Result<usize> {
         let (mut values, mut count, mut width) = (Vec::new(), 0, columns.count);
+        let mut skip = self.skip_header;
         while let Some(line) = self.next()? {
             values.clear();
+            if std::mem::take(&mut skip)
+                && line.fields(columns.separator).any(|f| (columns.read)(f).is_none())
+            {
+                continue;
+            }
             for (column, field) in line.fields(columns.separator).enumerate() {
                 let Some(value) = (columns.read)(field) else {
                     return Err(refused(&line, column, field, columns.expected));
@@ -197,7 +207,7 @@ pub struct Table<T> {
 pub fn refused(line: &Line<'_>, column: usize, field: &[u8], expected: &str) -> Error {
     let (why, fix) = match why(field) {
         ("", _) if line.number == 1 && field.iter().any(u8::is_ascii_alphabetic) => {
-            ("; looks like a header", "delete the header line")
+            ("; looks like a header", "delete the line, or use --skip-header")
         }
         other => other,
     };

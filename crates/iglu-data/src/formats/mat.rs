@@ -41,6 +41,7 @@ const COLUMNS: Keys<'static> = Keys {
     words: ["column", "row"],
     index: "row",
     fix: Some(DAMAGED),
+    ..Keys::SCIPY
 };
 
 /// Whether these are the first bytes of a MAT file, of version 5 or 7.3.
@@ -211,7 +212,7 @@ fn content<'a>(
     if unpacked.len() as u64 > most {
         let gib = most as f64 / (1_u64 << 30) as f64;
         let found = format!("unpacks to more than {gib:.1} GiB, which is what was left for this file");
-        return Err(Error::data("", found, "if you trust the file, raise the limit (max_decompressed)"));
+        return Err(Error::data("", found, "if you trust the file, raise the limit: --max-decompressed GIB"));
     }
     let mut element = Elements { bytes: &unpacked, at: 0, order };
     let start = element.tag()?.data.start;

@@ -80,7 +80,7 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let lists: Entries<Vec<u32>> = json::read(&files.features, options.limits)?;
     let features = features(&lists, &nodes.index, &mut nodes.notes);
     let features = features.map_err(|e| e.within(&quoted(&files.features)))?;
-    let (graph, _) = edges.graphs(nodes.index.len(), options.self_loops, &mut nodes.notes)?;
+    let (graph, _) = edges.graphs(nodes.index.len(), options, &mut nodes.notes)?;
     let mut data = Dataset::new(&folder_name(&folder), graph, features, nodes.labels, Split::default());
     (data.node_names, data.class_names, data.notes) = (nodes.names, nodes.class_names, nodes.notes);
     data.validate().map_err(|e| e.within(&quoted(path)))?;

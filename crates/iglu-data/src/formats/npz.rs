@@ -149,8 +149,10 @@ fn next_name(reader: &mut (impl Read + Seek)) -> io::Result<Option<Vec<u8>>> {
         Err(e) => return Err(e),
     }
     let length = |at: usize| u16::from_le_bytes([fixed[at], fixed[at + 1]]);
-    let mut name = vec![0; length(28).into()];
-    reader.read_exact(&mut name)?;
+    let (mut name, declared) = (Vec::new(), length(28).into());
+    if reader.by_ref().take(declared).read_to_end(&mut name)? as u64 != declared {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     reader.seek_relative(i64::from(length(30)) + i64::from(length(32)))?;
     Ok(Some(name))
 }
@@ -187,5 +189,5 @@ fn too_large(size: u64, limits: Limits) -> Error {
     let gib = |bytes: u64| bytes as f64 / (1_u64 << 30) as f64;
     let (wanted, limit) = (gib(size), gib(limits.max_decompressed));
     let found = format!("would expand to {wanted:.1} GiB, limit {limit:.1} GiB for the whole file");
-    Error::data("", found, "if you trust the file, raise the limit (max_decompressed)")
+    Error::data("", found, "if you trust the file, raise the limit: --max-decompressed GIB")
 }

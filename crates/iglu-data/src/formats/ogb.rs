@@ -3,15 +3,17 @@
 //! Two forms of `raw/`: tables of text (`edge.csv.gz`, `node-feat.csv.gz`, `node-label.csv.gz`, ..., packed or not), or
 //! arrays (`data.npz`, `node-label.npz`). Edges are used in both directions, whatever the dataset: that is how the
 //! undirected ones are meant and how the citation graphs are commonly used. Where nodes have no features, they get those
-//! of their edges ([`LoadOptions::edge_features`]). Years, species and other columns are not read.
+//! of their edges ([`LoadOptions::edge_features`] says it otherwise). Years, species and other columns are not read.
 
 mod arrays;
 mod split;
 mod text;
 
+use super::numbering::Numbering;
 use super::plain::labels::{from_ids, label};
 use super::{Place, checked, folder_name, list, mirror, missing_part, unknown_labels};
-use crate::{EdgeFeatures, LoadOptions, Purpose, quoted};
+use crate::{Gather, LoadOptions, Purpose, quoted};
+use iglu::config::{Auto, EdgeFeatures};
 use iglu::{Dataset, Error, Features, Labels, Mat, Result};
 use std::path::{Path, PathBuf};
 
@@ -35,10 +37,10 @@ trait Raw {
     fn features(&mut self) -> Result<Option<Mat>>;
     /// Labels, if there are any.
     fn labels(&mut self) -> Result<Option<Table>>;
-    /// Edges among `n` nodes.
-    fn edges(&mut self, n: usize) -> Result<Vec<[u32; 2]>>;
+    /// Edges among nodes with these numbers.
+    fn edges(&mut self, numbering: Numbering) -> Result<Vec<[u32; 2]>>;
     /// Features of nodes from those of their edges, if these have any.
-    fn incident(&mut self, n: usize, edges: &[[u32; 2]], how: EdgeFeatures) -> Result<Option<Mat>>;
+    fn incident(&mut self, n: usize, edges: &[[u32; 2]], how: Gather) -> Result<Option<Mat>>;
     /// Where the labels and the features are looked for, for messages.
     fn places(&self) -> [PathBuf; 2];
 }
@@ -96,23 +98,48 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
             ));
         }
     };
-    let edges = raw.edges(n)?;
-    let features = match features {
-        Some(x) => x,
-        None => raw.incident(n, &edges, options.edge_features)?.ok_or_else(|| {
-            missing_part(
-                &raw.places()[1],
-                "neither nodes nor edges have features: fetch node-feat or edge-feat",
-            )
-        })?,
-    };
-    let split = split::read(path, n, options)?;
-    let mirrored =
-        mirror::from_entries(n, &edges, options.self_loops).map_err(|e| e.within(&quoted(path)))?;
+    let edges = raw.edges(Numbering::new(n, options))?;
+    let features = with_incident(raw.as_mut(), n, features, &edges, options.edge_features)?;
+    let split = split::read(path, Numbering::new(n, options), options)?;
+    let mirrored = mirror::from_entries(n, &edges, options).map_err(|e| e.within(&quoted(path)))?;
     drop(edges);
     let mut data = Dataset::new(&folder_name(path), mirrored.graph, Features::Dense(features), labels, split);
     data.notes.push("each edge is used in both directions".to_string());
     checked(data, path, options)
+}
+
+/// The features of nodes, and those of their edges where they are wanted.
+fn with_incident(
+    raw: &mut dyn Raw,
+    n: usize,
+    own: Option<Mat>,
+    edges: &[[u32; 2]],
+    wanted: Auto<EdgeFeatures>,
+) -> Result<Mat> {
+    let how = match wanted {
+        Auto::Auto if own.is_some() => None,
+        Auto::Set(EdgeFeatures::Off) => None,
+        Auto::Auto | Auto::Set(EdgeFeatures::Mean) => Some(Gather::Mean),
+        Auto::Set(EdgeFeatures::Sum) => Some(Gather::Sum),
+    };
+    let incident = how.map(|how| raw.incident(n, edges, how)).transpose()?.flatten();
+    match (own, incident) {
+        (Some(own), Some(incident)) => Ok(side_by_side(&own, &incident)),
+        (Some(features), None) | (None, Some(features)) => Ok(features),
+        (None, None) => {
+            let fix = match how {
+                Some(_) => "neither nodes nor edges have features: fetch node-feat or edge-feat",
+                None => "nodes have no features: fetch node-feat, or leave data.edge_features at auto",
+            };
+            Err(missing_part(&raw.places()[1], fix))
+        }
+    }
+}
+
+fn side_by_side(left: &Mat, right: &Mat) -> Mat {
+    let cols = left.cols() + right.cols();
+    let rows = (0..left.rows()).flat_map(|row| left.row(row).iter().chain(right.row(row)));
+    Mat::from_vec(left.rows(), cols, rows.copied().collect())
 }
 
 fn open(raw: &Path, options: &LoadOptions) -> Result<Box<dyn Raw>> {
@@ -125,9 +152,9 @@ fn open(raw: &Path, options: &LoadOptions) -> Result<Box<dyn Raw>> {
         }
     }
     if raw.join("data.npz").exists() {
-        return Ok(Box::new(arrays::Arrays::open(raw, options.limits)?));
+        return Ok(Box::new(arrays::Arrays::open(raw, options)?));
     }
-    Ok(Box::new(text::Text::new(raw, options.limits)))
+    Ok(Box::new(text::Text::new(raw, options)))
 }
 
 /// Checks the declared number of nodes against the rows that are there.
@@ -151,11 +178,6 @@ fn check_rows(raw: &dyn Raw, n: usize, features: Option<&Mat>, labels: Option<&T
         ));
     }
     Ok(())
-}
-
-/// The error for a node id out of range at `place`.
-fn no_such_node(place: String, end: &str, id: impl std::fmt::Display, n: usize, fix: &str) -> Error {
-    Error::data(place, format!("{end} {id}, but there are {n} nodes (0..{})", n.saturating_sub(1)), fix)
 }
 
 #[cfg(test)]

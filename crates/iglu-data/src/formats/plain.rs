@@ -29,6 +29,7 @@ pub use write::write_plain;
 use super::Place;
 use super::npy::Array;
 use super::npz::{self, Npz};
+use super::numbering::Numbering;
 use crate::{LoadOptions, Purpose};
 use iglu::{Dataset, Error, Result, Split};
 use std::io::{Read, Seek};
@@ -46,11 +47,11 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
 
 /// Reads the arrays of an open file; the name stays empty.
 pub fn parse<R: Read + Seek>(npz: &mut Npz<R>, options: &LoadOptions) -> Result<Dataset> {
-    let features = features::read(npz)?;
+    let features = features::read(npz, options.nan_features)?;
     let n = features.rows();
-    let graph = edges::read(npz, n, options.self_loops)?;
+    let graph = edges::read(npz, n, options)?;
     let labels = labels::read(npz, "y", n, options.purpose)?;
-    let splits = split::stored(npz, n, options.purpose)?;
+    let splits = split::stored(npz, Numbering::new(n, options), options.purpose)?;
     let mut data = Dataset::new("", graph, features, labels, split_in_use(&splits, options)?);
     data.splits = splits;
     data.validate()?;

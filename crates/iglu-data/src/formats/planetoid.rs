@@ -11,6 +11,7 @@ use super::pickle::{Pickle, Value, whole};
 use super::scipy_npz::{Csr, Keys};
 use super::{Place, checked, file_name, folder_of, missing_part, only_split, read_whole};
 use crate::{LoadOptions, quoted};
+use iglu::config::NanFeatures;
 use iglu::{Dataset, Error, Features, Labels, Result, SparseMat, Split};
 use std::path::{Path, PathBuf};
 
@@ -35,9 +36,9 @@ fn name_in(file: &str) -> Option<&str> {
 pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     only_split(options.split)?;
     let files = Files::find(path)?;
-    let known = Block::read(&files, "allx", "ally")?;
-    let tested = Block::read(&files, "tx", "ty")?;
-    let train = Block::read(&files, "x", "y")?;
+    let known = Block::read(&files, "allx", "ally", options.nan_features)?;
+    let tested = Block::read(&files, "tx", "ty", options.nan_features)?;
+    let train = Block::read(&files, "x", "y", options.nan_features)?;
     for block in [&tested, &train] {
         block.must_match(&files, &known)?;
     }
@@ -48,8 +49,8 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let adjacency = Adjacency::read(&files)?;
     let nodes = adjacency.keys.max(known.x.rows() + tested.x.rows());
     let edges = adjacency.edges(&files, nodes)?;
-    let mirrored = mirror::from_entries(nodes, &edges, options.self_loops)
-        .map_err(|e| e.within(&quoted(&files.path("graph"))))?;
+    let mirrored =
+        mirror::from_entries(nodes, &edges, options).map_err(|e| e.within(&quoted(&files.path("graph"))))?;
     let test = test_nodes(&files, &known, &tested, nodes)?;
     let split = Split {
         train: (0..train.x.rows() as u32).collect(),
@@ -130,8 +131,8 @@ struct Block {
 }
 
 impl Block {
-    fn read(files: &Files, x: &'static str, y: &str) -> Result<Self> {
-        let keys = Keys { words: ["row", "feature"], ..Keys::SCIPY };
+    fn read(files: &Files, x: &'static str, y: &str, nan: NanFeatures) -> Result<Self> {
+        let keys = Keys { words: ["row", "feature"], nan, ..Keys::SCIPY };
         let matrix = files.within(x, || {
             let pickle = files.pickle(x)?;
             Csr::check(&pickle.csr(pickle.root())?, &keys)

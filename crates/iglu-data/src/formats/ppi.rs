@@ -59,12 +59,12 @@ impl Stack {
         let n = link.nodes.len();
         let mirrored = link
             .edges()
-            .and_then(|edges| mirror::from_entries(n, &edges, options.self_loops))
+            .and_then(|edges| mirror::from_entries(n, &edges, options))
             .map_err(|e| e.within(&quoted(&path)))?;
         self.notes.extend(mirrored.note(&format!("{name}_graph.json")));
         let (place, array) = rows(folder, &format!("{name}_feats.npy"), n)?;
         self.cols = self.same(&place, &array, self.cols)?;
-        self.x.extend(dense(&place, &array)?.into_vec());
+        self.x.extend(dense(&place, &array, options.nan_features)?.into_vec());
         let (place, array) = rows(folder, &format!("{name}_labels.npy"), n)?;
         self.classes = self.same(&place, &array, self.classes)?;
         self.y.extend(zero_one(&place, &array, self.classes)?);

@@ -7,6 +7,7 @@ use super::npy::Array;
 use super::npz::Npz;
 use super::plain::{vector, wrong_length};
 use crate::{Limits, quoted};
+use iglu::config::NanFeatures;
 use iglu::{Error, Result, SparseMat};
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -30,6 +31,8 @@ pub struct Keys<'a> {
     pub index: &'a str,
     /// The way out where the arrays disagree; `None`: to save the parts of a SciPy matrix.
     pub fix: Option<&'a str>,
+    /// What to do with values that are NaN.
+    pub nan: NanFeatures,
 }
 
 impl Keys<'static> {
@@ -43,6 +46,7 @@ impl Keys<'static> {
         words: ["row", "column"],
         index: "column",
         fix: None,
+        nan: NanFeatures::Error,
     };
 }
 
@@ -113,7 +117,7 @@ fn from_coordinates<R: Read + Seek>(npz: &mut Npz<R>, remedy: &str) -> Result<Cs
     };
     let (row, col) = (axis("row", "row", rows)?, axis("col", "column", cols)?);
     let values = data.floats();
-    refuse_not_finite(&data, &values, Keys::SCIPY.words, |i| (row[i] as usize, col[i] as usize))
+    refuse_not_finite(&data, &values, &Keys::SCIPY, |i| (row[i] as usize, col[i] as usize))
         .map_err(|e| e.within("data"))?;
     Ok(gathered(rows, cols, &row, |at| (col[at], values[at])).canonical())
 }
@@ -162,7 +166,7 @@ impl Csr {
         }
         let values = parts.data.floats();
         let row = |i: usize| offsets.partition_point(|&o| o <= i as u64) - 1;
-        refuse_not_finite(&parts.data, &values, keys.words, |i| (row(i), indices[i] as usize))
+        refuse_not_finite(&parts.data, &values, keys, |i| (row(i), indices[i] as usize))
             .map_err(|e| e.within(keys.data))?;
         Ok(Self { cols, offsets, indices, values }.canonical())
     }
@@ -182,7 +186,7 @@ impl Csr {
         SparseMat::from_parts(self.cols, self.offsets, self.indices, self.values)
     }
 
-    /// Rows for columns.
+    /// Rows for columns. Takes memory for every column that is declared.
     #[must_use]
     pub fn transposed(&self) -> Self {
         let row_of: Vec<u32> = (0..self.rows()).flat_map(|r| self.span(r).map(move |_| r as u32)).collect();
@@ -233,7 +237,7 @@ fn gathered(rows: usize, cols: usize, row_of: &[u32], entry: impl Fn(usize) -> (
 
 /// Refuses a number of rows that nothing but the shape speaks for.
 fn refuse_hollow(rows: usize, entries: usize) -> Result<()> {
-    const ALWAYS: usize = 1 << 20;
+    const ALWAYS: usize = 1 << 10;
     const PER_ENTRY: usize = 64;
     if rows <= entries.saturating_mul(PER_ENTRY).saturating_add(ALWAYS) {
         return Ok(());
@@ -294,15 +298,16 @@ fn indices(array: &Array, count: usize, axis: &Axis<'_>) -> Result<Vec<u32>> {
     }
 }
 
-/// Names the first value that is not finite and counts the others; `place` gives its row and column, `words` what
-/// these are.
+/// Names the first value that is not finite and counts the others; `place` gives its row and column. NaN passes where
+/// it will be filled in.
 pub fn refuse_not_finite(
     array: &Array,
     values: &[f32],
-    words: [&str; 2],
+    keys: &Keys<'_>,
     place: impl Fn(usize) -> (usize, usize),
 ) -> Result<()> {
-    let mut bad = (0..values.len()).filter(|&i| !values[i].is_finite());
+    let filled = keys.nan != NanFeatures::Error;
+    let mut bad = (0..values.len()).filter(|&i| !(values[i].is_finite() || filled && values[i].is_nan()));
     let Some(first) = bad.next() else { return Ok(()) };
     let (row, column) = place(first);
     let (mut more, mut rows, mut last) = (0, 1, row);
@@ -313,9 +318,14 @@ pub fn refuse_not_finite(
     }
     let value = array.text(first);
     let range = if value.parse().is_ok_and(f64::is_finite) { ", beyond the range of float32" } else { "" };
+    let words = keys.words;
     let others = if more > 0 { format!(" (and {more} more in {rows} {}s)", words[0]) } else { String::new() };
     let found = format!("{} {row}, {} {column} is {value}{range}{others}", words[0], words[1]);
-    Err(Error::data("", found, "replace such values before saving, for example with np.nan_to_num"))
+    let fix = match words[0] {
+        "node" if values[first].is_nan() => "fill such values in: --nan-features zero or mean",
+        _ => "replace such values before saving, for example with np.nan_to_num",
+    };
+    Err(Error::data("", found, fix))
 }
 
 #[cfg(test)]

@@ -15,7 +15,8 @@ use super::plain::{features, labels};
 use super::scipy_npz::{Csr, Keys};
 use super::{Place, mirror, structure};
 use crate::LoadOptions;
-use iglu::{Dataset, Error, Features, Graph, Labels, Names, Result, Split};
+use iglu::config::NanFeatures;
+use iglu::{Dataset, Error, Features, Labels, Names, Result, Split};
 use std::io::{Read, Seek};
 use std::path::Path;
 
@@ -85,10 +86,11 @@ pub fn parse<R: Read + Seek>(npz: &mut Npz<R>, options: &LoadOptions) -> Result<
     let mut notes = Vec::new();
     let matrix = read_matrix(npz, &style.graph)?;
     let name = style.graph.matrix;
-    let mirrored = mirror::from_matrix(&matrix, options.self_loops).map_err(|e| e.within(name))?;
+    let mirrored = mirror::from_matrix(&matrix, options).map_err(|e| e.within(name))?;
     notes.extend(mirrored.note(name));
     let graph = mirrored.graph;
-    let features = read_features(npz, style, &graph, &mut notes)?;
+    let own = read_features(npz, style, options.nan_features)?;
+    let features = own.unwrap_or_else(|| structure::features(&graph, &mut notes));
     let labels = labels::read(npz, "labels", graph.nodes(), options.purpose)?;
     let mut data = Dataset::new("", graph, features, labels, Split::default());
     data.node_names = read_names(npz, "node_names", &mut notes)?;
@@ -111,17 +113,17 @@ fn read_matrix<R: Read + Seek>(npz: &mut Npz<R>, keys: &Keys<'_>) -> Result<Csr>
 fn read_features<R: Read + Seek>(
     npz: &mut Npz<R>,
     style: &Style,
-    graph: &Graph,
-    notes: &mut Vec<String>,
-) -> Result<Features> {
+    nan: NanFeatures,
+) -> Result<Option<Features>> {
     if npz.has(style.features.indices) {
-        return Ok(Features::Sparse(read_matrix(npz, &style.features)?.into_features()));
+        let matrix = read_matrix(npz, &Keys { nan, ..style.features })?;
+        return Ok(Some(Features::Sparse(matrix.into_features())));
     }
     if npz.has(style.dense_features) {
         let array = npz.array(style.dense_features, "")?;
-        return features::dense(style.dense_features, &array).map(Features::Dense);
+        return features::dense(style.dense_features, &array, nan).map(|x| Some(Features::Dense(x)));
     }
-    Ok(structure::features(graph, notes))
+    Ok(None)
 }
 
 fn read_names<R: Read + Seek>(npz: &mut Npz<R>, key: &str, notes: &mut Vec<String>) -> Result<Option<Names>> {

@@ -59,7 +59,7 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let nodes = files
         .nodes
         .as_deref()
-        .map(|path| open(path, options, nodes::is_header, |table| nodes::read(table, options.split)));
+        .map(|path| open(path, options, nodes::is_header, |table| nodes::read(table, options)));
     let nodes = nodes.transpose()?;
     let (edges, nodes) = match nodes {
         Some(nodes) => {
@@ -93,7 +93,7 @@ pub(super) fn open<T>(
         if head.is_empty() || looks_like_html(&head) {
             return Err(unrecognised(&head, "a table"));
         }
-        read(&mut Csv::open(path, options.limits, is_header)?)
+        read(&mut Csv::open(path, options, is_header)?)
     };
     open().map_err(|e| e.within(&quoted(path)))
 }
@@ -134,7 +134,7 @@ fn together(mut edges: Edges, nodes: Nodes, splits: Option<Split>, options: &Loa
     let n = nodes.index.len();
     let mut notes = nodes.notes;
     notes.append(&mut edges.notes);
-    let (graph, relations) = edges.graphs(n, options.self_loops, &mut notes)?;
+    let (graph, relations) = edges.graphs(n, options, &mut notes)?;
     let features = match nodes.features {
         Some(x) => Features::Dense(x),
         None => structure::features(&graph, &mut notes),

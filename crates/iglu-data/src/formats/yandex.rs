@@ -30,9 +30,9 @@ pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
 pub fn parse<R: Read + Seek>(npz: &mut Npz<R>, options: &LoadOptions) -> Result<Dataset> {
     let features =
         npz.array("node_features", "save node features as a number array [N, F] under this name")?;
-    let features = features::dense("node_features", &features).map(Features::Dense)?;
+    let features = features::dense("node_features", &features, options.nan_features).map(Features::Dense)?;
     let n = features.rows();
-    let graph = edges::read(npz, n, options.self_loops)?;
+    let graph = edges::read(npz, n, options)?;
     let labels = labels::read(npz, "node_labels", n, options.purpose)?;
     let splits = if npz.has("train_masks") { split::masks(npz, n)? } else { Vec::new() };
     let split = if splits.is_empty() {

@@ -1,21 +1,10 @@
 //! SciPy's matrices, class maps and roles.
 
 use super::common::folders::copy;
-use super::common::{assert_says, floats, ints, npy, npz};
+use super::common::{assert_says, csr, floats, ints, npy, npz};
 use super::{check, check_missing, error_of, text};
 use iglu_data::{Limits, LoadOptions};
 use zip::CompressionMethod;
-
-fn csr(shape: &[i64], indptr: &[i64], indices: &[i64]) -> Vec<(&'static str, Vec<u8>)> {
-    let vector = |values: &[i64]| ints(&format!("({},)", values.len()), values);
-    vec![
-        ("shape", vector(shape)),
-        ("indptr", vector(indptr)),
-        ("indices", vector(indices)),
-        ("data", floats(&format!("({},)", indices.len()), &vec![1.0; indices.len()])),
-        ("format", npy("|S3", "()", b"csr")),
-    ]
-}
 
 #[test]
 fn matrices() {

@@ -31,7 +31,7 @@ fn edges() {
             (
                 "bomb",
                 packed(&b"0,1\n".repeat(2 << 20)),
-                &["edge.csv.gz`: unpacks to more than the limit", "max_decompressed"],
+                &["edge.csv.gz`: unpacks to more than the limit", "--max-decompressed"],
             ),
             ("letters", gz("0,1\n12,abc\n"), &["edge.csv.gz`: line 2, column 2: 'abc'; expected a node id"]),
             ("columns", gz("0,1\n1,2,3\n"), &["edge.csv.gz`: line 2: 3 columns; expected 2 columns"]),
@@ -273,7 +273,7 @@ fn arrays() {
     check(
         "ogb_binary",
         "split/time/test.npy",
-        &[("node", ints("(1,)", &[12]), &["test: entry 0: node 12, but there are 12 nodes"])],
+        &[("node", ints("(1,)", &[12]), &["test.npy`: entry 0: node 12, but there are 12 nodes"])],
     );
     let work = copy("ogb_binary", "bare");
     std::fs::write(work.join(data), arrays(&[("node_feat", vec![])])).unwrap();

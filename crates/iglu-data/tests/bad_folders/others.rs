@@ -106,7 +106,11 @@ fn authors() {
         "authors_flickr",
         "TestSortedIndex.npy",
         &[
-            ("node", ints("(1,)", &[12]), &["test: entry 0: node 12, but there are 12 nodes"]),
+            (
+                "node",
+                ints("(1,)", &[12]),
+                &["TestSortedIndex.npy`: entry 0: node 12, but there are 12 nodes"],
+            ),
             ("negative", ints("(1,)", &[-1]), &["TestSortedIndex.npy`: entry 0: node -1"]),
         ],
     );

@@ -112,7 +112,11 @@ fn node_tables() {
             b"id,label,x\n0,a,1\n1,a,12x\n",
             &["line 3, column 3: '12x'; expected a number, as in the rows before"],
         ),
-        ("nan", b"id,label,x\n0,a,1\n1,a,nan\n", &["line 3, column 3: 'nan'; expected a finite number"]),
+        (
+            "nan",
+            b"id,label,x\n0,a,1\n1,a,nan\n",
+            &["line 3, column 3: NaN; expected a number", "--nan-features"],
+        ),
         (
             "too large",
             b"id,label,x\n0,a,1\n1,a,1e39\n",

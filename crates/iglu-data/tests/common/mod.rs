@@ -2,7 +2,10 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
+pub mod damage;
 pub mod folders;
+pub mod matlab;
+pub mod planetoid;
 pub mod reading;
 
 use iglu::{Dataset, Error, Result};
@@ -68,6 +71,26 @@ pub fn path_of_four() -> Vec<(&'static str, Vec<u8>)> {
         ("train", ints("(2,)", &[0, 1])),
         ("val", ints("(1,)", &[2])),
         ("test", ints("(1,)", &[3])),
+    ]
+}
+
+/// The path of four nodes with `changes` made; a key changed to nothing is left out.
+pub fn changed(changes: &[(&'static str, Vec<u8>)]) -> Vec<u8> {
+    let mut arrays = path_of_four();
+    arrays.retain(|(key, _)| changes.iter().all(|(k, _)| k != key));
+    arrays.extend(changes.iter().filter(|(_, bytes)| !bytes.is_empty()).cloned());
+    npz(arrays, CompressionMethod::Deflated)
+}
+
+/// The arrays of a SciPy matrix of ones.
+pub fn csr(shape: &[i64], indptr: &[i64], indices: &[i64]) -> Vec<(&'static str, Vec<u8>)> {
+    let vector = |values: &[i64]| ints(&format!("({},)", values.len()), values);
+    vec![
+        ("shape", vector(shape)),
+        ("indptr", vector(indptr)),
+        ("indices", vector(indices)),
+        ("data", floats(&format!("({},)", indices.len()), &vec![1.0; indices.len()])),
+        ("format", npy("|S3", "()", b"csr")),
     ]
 }
 

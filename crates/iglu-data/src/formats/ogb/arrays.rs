@@ -2,10 +2,12 @@
 
 use super::super::npy::Array;
 use super::super::npz::Npz;
+use super::super::numbering::{Numbering, range};
 use super::super::plain::features::dense;
 use super::super::refuse_too_large;
-use super::{Raw, Table, label_expected, label_id, no_such_node};
-use crate::{EdgeFeatures, Limits, incident_features, quoted};
+use super::{Raw, Table, label_expected, label_id};
+use crate::{Gather, Limits, LoadOptions, incident_features, quoted};
+use iglu::config::NanFeatures;
 use iglu::{Error, Mat, Result};
 use std::path::{Path, PathBuf};
 
@@ -13,11 +15,13 @@ pub(super) struct Arrays {
     raw: PathBuf,
     data: Npz,
     limits: Limits,
+    nan: NanFeatures,
 }
 
 impl Arrays {
-    pub(super) fn open(raw: &Path, limits: Limits) -> Result<Self> {
-        Ok(Self { raw: raw.to_path_buf(), data: Npz::open(&raw.join("data.npz"), limits)?, limits })
+    pub(super) fn open(raw: &Path, options: &LoadOptions) -> Result<Self> {
+        let (limits, nan) = (options.limits, options.nan_features);
+        Ok(Self { raw: raw.to_path_buf(), data: Npz::open(&raw.join("data.npz"), limits)?, limits, nan })
     }
 
     fn place(&self) -> String {
@@ -51,7 +55,7 @@ impl Raw for Arrays {
             return Ok(None);
         }
         let array = self.array("node_feat")?;
-        dense("node_feat", &array).map(Some).map_err(|e| e.within(&self.place()))
+        dense("node_feat", &array, self.nan).map(Some).map_err(|e| e.within(&self.place()))
     }
 
     fn labels(&mut self) -> Result<Option<Table>> {
@@ -63,9 +67,9 @@ impl Raw for Arrays {
         array.and_then(|array| table(&array)).map(Some).map_err(|e| e.within(&quoted(&path)))
     }
 
-    fn edges(&mut self, n: usize) -> Result<Vec<[u32; 2]>> {
+    fn edges(&mut self, numbering: Numbering) -> Result<Vec<[u32; 2]>> {
         let array = self.array("edge_index")?;
-        let edges = pairs(&array, n).map_err(|e| e.within(&self.place()))?;
+        let edges = pairs(&array, numbering).map_err(|e| e.within(&self.place()))?;
         let declared = self.count("num_edges_list")?;
         if declared != edges.len() {
             let found = format!("{} edges, but num_edges_list says {declared}", edges.len());
@@ -74,12 +78,12 @@ impl Raw for Arrays {
         Ok(edges)
     }
 
-    fn incident(&mut self, n: usize, edges: &[[u32; 2]], how: EdgeFeatures) -> Result<Option<Mat>> {
+    fn incident(&mut self, n: usize, edges: &[[u32; 2]], how: Gather) -> Result<Option<Mat>> {
         if !self.data.has("edge_feat") {
             return Ok(None);
         }
         let array = self.array("edge_feat")?;
-        let features = dense("edge_feat", &array).map_err(|e| e.within(&self.place()))?;
+        let features = dense("edge_feat", &array, NanFeatures::Error).map_err(|e| e.within(&self.place()))?;
         if features.rows() != edges.len() {
             let found = format!("{}; expected {} rows, one per edge", array.describe(), edges.len());
             return Err(Error::data(format!("{}: edge_feat", self.place()), found, "save both again"));
@@ -115,20 +119,20 @@ fn table(array: &Array) -> Result<Table> {
 }
 
 /// Sources in the first row, targets in the second.
-fn pairs(array: &Array, n: usize) -> Result<Vec<[u32; 2]>> {
+fn pairs(array: &Array, numbering: Numbering) -> Result<Vec<[u32; 2]>> {
     let &[2, count] = array.shape() else {
         let found = format!("{}; expected [2, E]", array.describe());
         return Err(Error::data("edge_index", found, "sources in the first row, targets in the second"));
     };
     let end = |at: usize| if at < count { "source" } else { "target" };
-    let refuse = |at: usize, id: String| {
-        let fix = "ids start at 0 and end below the number of nodes; check num_nodes_list";
-        no_such_node(format!("edge_index: edge {}", at % count), end(at), id, n, fix)
+    let refuse = |at: usize, id: &str, fix: &str| {
+        numbering.refuse(format!("edge_index: edge {}", at % count), end(at), id, fix)
     };
-    let ids = array.ints::<u32>().map_err(|bad| refuse(bad.index, bad.value))?;
-    if let Some(at) = ids.iter().position(|&id| id as usize >= n) {
-        return Err(refuse(at, ids[at].to_string()));
-    }
-    let (sources, targets) = ids.split_at(count);
+    let otherwise = "ids start at 0 and end below the number of nodes; check num_nodes_list";
+    let ids = array.ints::<u32>().map_err(|bad| refuse(bad.index, &bad.value, otherwise))?;
+    let (lowest, highest) = range(ids.iter().map(|&id| id.into()));
+    let fix = numbering.fix(lowest, highest, otherwise);
+    let nodes = numbering.nodes_of(ids, |at| refuse(at, &array.text(at), fix))?;
+    let (sources, targets) = nodes.split_at(count);
     Ok(sources.iter().zip(targets).map(|(&u, &v)| [u, v]).collect())
 }

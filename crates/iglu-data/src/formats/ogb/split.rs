@@ -3,14 +3,15 @@
 use super::super::lines::{self, Columns, whole};
 use super::super::list;
 use super::super::npy::read_npy;
+use super::super::numbering::Numbering;
 use super::super::plain::split::{node_ids, out_of_range};
-use super::{missing_part, no_such_node};
+use super::missing_part;
 use crate::{LoadOptions, Purpose, quoted};
 use iglu::{Error, Result, Split};
 use std::path::{Path, PathBuf};
 
-/// The split asked for, of `n` nodes; several are counted in the order of their names.
-pub(super) fn read(root: &Path, n: usize, options: &LoadOptions) -> Result<Split> {
+/// The split asked for; several are counted in the order of their names.
+pub(super) fn read(root: &Path, numbering: Numbering, options: &LoadOptions) -> Result<Split> {
     let splits = root.join("split");
     let mut names = if splits.is_dir() { list(&splits)? } else { Vec::new() };
     names.retain(|name| splits.join(name).is_dir());
@@ -28,7 +29,7 @@ pub(super) fn read(root: &Path, n: usize, options: &LoadOptions) -> Result<Split
     let folder = splits.join(name);
     let part = |stem: &str| {
         let path = find(&folder, stem)?;
-        ids(&path, n, options)
+        ids(&path, numbering, options)
     };
     Ok(Split { train: part("train")?, val: part("valid")?, test: part("test")? })
 }
@@ -53,19 +54,19 @@ fn find(folder: &Path, stem: &str) -> Result<PathBuf> {
     }
 }
 
-fn ids(path: &Path, n: usize, options: &LoadOptions) -> Result<Vec<u32>> {
+fn ids(path: &Path, numbering: Numbering, options: &LoadOptions) -> Result<Vec<u32>> {
     if path.extension().is_some_and(|ending| ending == "npy") {
-        return node_ids(&quoted(path), &read_npy(path)?, n);
+        return node_ids(&quoted(path), &read_npy(path)?, numbering);
     }
     let columns = Columns { separator: b',', count: Some(1), read: whole, expected: "a node id" };
     let mut ids = Vec::new();
     lines::in_file(path, options.limits, |lines| {
         lines.rows(&columns, |line, row| {
-            if !(0..n as i64).contains(&row[0]) {
+            let Some(node) = numbering.node(row[0]) else {
                 let fix = "ids start at 0 and end below the number of nodes";
-                return Err(no_such_node(format!("line {line}"), "node", row[0], n, fix));
-            }
-            ids.push(row[0] as u32);
+                return Err(numbering.refuse(format!("line {line}"), "node", row[0], fix));
+            };
+            ids.push(node);
             Ok(())
         })
     })?;

@@ -19,7 +19,7 @@ fn the_parts_of_arxiv_that_are_there_have_their_known_counts() {
     let n = raw.nodes().unwrap();
     let labels = raw.labels().unwrap().unwrap().into_labels().unwrap();
     assert_eq!((n, labels.len(), labels.classes()), (169_343, 169_343, 40));
-    let split = split::read(&folder, n, &options).unwrap();
+    let split = split::read(&folder, Numbering::new(n, &options), &options).unwrap();
     assert_eq!((split.train.len(), split.val.len(), split.test.len()), (90_941, 29_799, 48_603));
 }
 

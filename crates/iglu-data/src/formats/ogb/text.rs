@@ -1,21 +1,34 @@
 //! `raw/` as tables of text: comma-separated, without a header, packed with gzip or not.
 
-use super::super::lines::{self, Columns, decimal, whole};
+use super::super::lines::{self, Columns, Lines, decimal, whole};
+use super::super::numbering::Numbering;
 use super::super::refuse_too_large;
-use super::{Raw, Table, label_expected, label_id, missing_part, no_such_node};
+use super::{Raw, Table, label_expected, label_id, missing_part};
 use crate::incident::Incident;
-use crate::{EdgeFeatures, Limits, quoted};
+use crate::{Gather, Limits, LoadOptions, quoted};
+use iglu::config::NanFeatures;
 use iglu::{Error, Mat, Result};
 use std::path::{Path, PathBuf};
 
 pub(super) struct Text {
     raw: PathBuf,
     limits: Limits,
+    skip_header: bool,
+    nan: NanFeatures,
 }
 
 impl Text {
-    pub(super) fn new(raw: &Path, limits: Limits) -> Self {
-        Self { raw: raw.to_path_buf(), limits }
+    pub(super) fn new(raw: &Path, options: &LoadOptions) -> Self {
+        let LoadOptions { limits, skip_header, nan_features: nan, .. } = *options;
+        Self { raw: raw.to_path_buf(), limits, skip_header, nan }
+    }
+
+    /// Reads the table at `path` through `read`; errors name the file.
+    fn lines<T>(&self, path: &Path, read: impl FnOnce(&mut Lines) -> Result<T>) -> Result<T> {
+        lines::in_file(path, self.limits, |lines| {
+            lines.skip_header = self.skip_header;
+            read(lines)
+        })
     }
 
     /// The table called `stem`, if it is there; else where it should be.
@@ -30,7 +43,7 @@ impl Text {
             .find(stem)
             .map_err(|path| missing_part(&path, "it holds the size of the graph; fetch it too"))?;
         let columns = Columns { separator: b',', count: Some(1), read: whole, expected: "a number" };
-        let counts = lines::in_file(&path, self.limits, |lines| lines.table(&columns))?;
+        let counts = self.lines(&path, |lines| lines.table(&columns))?;
         match counts.values[..] {
             [count] if count >= 0 => Ok(count as usize),
             [count] => {
@@ -51,8 +64,8 @@ impl Raw for Text {
 
     fn features(&mut self) -> Result<Option<Mat>> {
         let Ok(path) = self.find("node-feat") else { return Ok(None) };
-        let (mut cols, mut values, mut bad) = (0, Vec::new(), NotFinite::default());
-        let rows = lines::in_file(&path, self.limits, |lines| {
+        let (mut cols, mut values, mut bad) = (0, Vec::new(), NotFinite::new(self.nan));
+        let rows = self.lines(&path, |lines| {
             let rows = lines.rows(&FLOATS, |line, row| {
                 cols = row.len();
                 bad.look(line, row);
@@ -68,7 +81,7 @@ impl Raw for Text {
         let Ok(path) = self.find("node-label") else { return Ok(None) };
         let columns = Columns { separator: b',', count: None, read: maybe, expected: "a number, or nothing" };
         let mut table = Table { cols: 0, values: Vec::new() };
-        lines::in_file(&path, self.limits, |lines| {
+        self.lines(&path, |lines| {
             lines.rows(&columns, |line, row| {
                 table.cols = row.len();
                 for (column, &value) in row.iter().enumerate() {
@@ -83,10 +96,10 @@ impl Raw for Text {
         Ok(Some(table))
     }
 
-    fn edges(&mut self, n: usize) -> Result<Vec<[u32; 2]>> {
+    fn edges(&mut self, numbering: Numbering) -> Result<Vec<[u32; 2]>> {
         let path =
             self.find("edge").map_err(|path| missing_part(&path, "it holds the edges; fetch it too"))?;
-        let edges = lines::in_file(&path, self.limits, |lines| read_edges(lines, n))?;
+        let edges = self.lines(&path, |lines| read_edges(lines, numbering))?;
         if self.find("num-edge-list").is_ok() {
             let declared = self.count("num-edge-list")?;
             if declared != edges.len() {
@@ -97,10 +110,10 @@ impl Raw for Text {
         Ok(edges)
     }
 
-    fn incident(&mut self, n: usize, edges: &[[u32; 2]], how: EdgeFeatures) -> Result<Option<Mat>> {
+    fn incident(&mut self, n: usize, edges: &[[u32; 2]], how: Gather) -> Result<Option<Mat>> {
         let Ok(path) = self.find("edge-feat") else { return Ok(None) };
-        let (mut sums, mut at, mut bad) = (None, 0, NotFinite::default());
-        lines::in_file(&path, self.limits, |lines| {
+        let (mut sums, mut at, mut bad) = (None, 0, NotFinite::new(NanFeatures::Error));
+        self.lines(&path, |lines| {
             let rows = lines.rows(&FLOATS, |line, row| {
                 bad.look(line, row);
                 if sums.is_none() {
@@ -139,18 +152,24 @@ fn maybe(field: &[u8]) -> Option<f64> {
 }
 
 /// Values that are no features: the first one, and how many more.
-#[derive(Default)]
 struct NotFinite {
+    /// NaN will be filled in.
+    filled: bool,
     first: Option<(usize, usize, f32)>,
     more: usize,
 }
 
 impl NotFinite {
+    fn new(nan: NanFeatures) -> Self {
+        Self { filled: nan != NanFeatures::Error, first: None, more: 0 }
+    }
+
     fn look(&mut self, line: usize, row: &[f32]) {
         if row.iter().all(|v| v.is_finite()) {
             return;
         }
-        for (column, &value) in row.iter().enumerate().filter(|(_, v)| !v.is_finite()) {
+        let bad = |v: &f32| !(v.is_finite() || self.filled && v.is_nan());
+        for (column, &value) in row.iter().enumerate().filter(|(_, v)| bad(v)) {
             match self.first {
                 None => self.first = Some((line, column + 1, value)),
                 Some(_) => self.more += 1,
@@ -162,31 +181,29 @@ impl NotFinite {
         let Some((line, column, value)) = self.first else { return Ok(()) };
         let others = if self.more > 0 { format!(" (and {} more)", self.more) } else { String::new() };
         let found = format!("{value}{others}; expected a number within the range of float32");
-        Err(Error::data(
-            format!("line {line}, column {column}"),
-            found,
-            "replace such values before training",
-        ))
+        let fix = match value {
+            v if v.is_nan() => "fill such values in: --nan-features zero or mean",
+            _ => "replace such values before training",
+        };
+        Err(Error::data(format!("line {line}, column {column}"), found, fix))
     }
 }
 
-fn read_edges(lines: &mut lines::Lines, n: usize) -> Result<Vec<[u32; 2]>> {
+fn read_edges(lines: &mut Lines, numbering: Numbering) -> Result<Vec<[u32; 2]>> {
     let columns = Columns { separator: b',', count: Some(2), read: whole, expected: "a node id" };
     let (mut edges, mut first_bad, mut lowest, mut highest) = (Vec::new(), None, i64::MAX, i64::MIN);
     lines.rows(&columns, |line, row| {
         for (column, &id) in row.iter().enumerate() {
             (lowest, highest) = (lowest.min(id), highest.max(id));
-            if !(0..n as i64).contains(&id) {
+            if numbering.node(id).is_none() {
                 first_bad = first_bad.or(Some((line, column, id)));
             }
         }
-        edges.push([row[0] as u32, row[1] as u32]);
+        edges.push([row[0], row[1]].map(|id| numbering.node(id).unwrap_or(0)));
         Ok(())
     })?;
     let Some((line, column, id)) = first_bad else { return Ok(edges) };
-    let fix = match lowest {
-        1 if highest == n as i64 => "the ids seem to start at 1: subtract 1",
-        _ => "ids start at 0 and end below the number of nodes; check num-node-list",
-    };
-    Err(no_such_node(format!("line {line}"), ["source", "target"][column], id, n, fix))
+    let otherwise = "ids start at 0 and end below the number of nodes; check num-node-list";
+    let fix = numbering.fix(lowest, highest, otherwise);
+    Err(numbering.refuse(format!("line {line}"), ["source", "target"][column], id, fix))
 }

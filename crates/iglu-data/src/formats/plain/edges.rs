@@ -1,22 +1,26 @@
 //! `edges`, `edge_weight` and `directed`: who is connected to whom.
 
 use super::vector;
-use crate::formats::npy::{Array, Refused};
+use crate::LoadOptions;
+use crate::formats::mirror;
+use crate::formats::npy::Array;
 use crate::formats::npz::Npz;
-use iglu::{EdgeOptions, Error, Graph, Result, SelfLoops};
+use crate::formats::numbering::{Numbering, range};
+use iglu::{EdgeOptions, Error, Graph, Result};
 use std::io::{Read, Seek};
 
 /// The graph of `n` nodes.
 pub(in crate::formats) fn read<R: Read + Seek>(
     npz: &mut Npz<R>,
     n: usize,
-    self_loops: SelfLoops,
+    options: &LoadOptions,
 ) -> Result<Graph> {
     let directed = directed(npz)?;
-    let edges = pairs(&npz.array("edges", "save the edges as an integer array [E, 2] under `edges`")?, n)?;
+    let array = npz.array("edges", "save the edges as an integer array [E, 2] under `edges`")?;
+    let edges = pairs(&array, Numbering::new(n, options))?;
     let weights = weights(npz, edges.len())?;
-    let options = EdgeOptions { weights: weights.as_deref(), directed, self_loops };
-    Graph::from_edges(n, &edges, options)
+    let given = EdgeOptions { weights: weights.as_deref(), directed, ..EdgeOptions::default() };
+    mirror::graph(n, &edges, given, options)
 }
 
 fn directed<R: Read + Seek>(npz: &mut Npz<R>) -> Result<bool> {
@@ -34,8 +38,8 @@ fn directed<R: Read + Seek>(npz: &mut Npz<R>) -> Result<bool> {
     }
 }
 
-/// The pairs in an array of one row per edge, ids below 2^32; `n` nodes are named in errors.
-pub fn pairs(array: &Array, n: usize) -> Result<Vec<[u32; 2]>> {
+/// The pairs in an array of one row per edge, as the nodes that they name.
+pub fn pairs(array: &Array, numbering: Numbering) -> Result<Vec<[u32; 2]>> {
     match array.shape() {
         [_, 2] | [0] => {}
         [2, _] => {
@@ -47,18 +51,15 @@ pub fn pairs(array: &Array, n: usize) -> Result<Vec<[u32; 2]>> {
             return Err(Error::data("edges", found, "save one row per edge: source, target"));
         }
     }
-    let ids = array.ints::<u32>().map_err(|bad| bad_id(&bad, n))?;
-    Ok(ids.as_chunks().0.to_vec())
-}
-
-fn bad_id(Refused { index, value }: &Refused, n: usize) -> Error {
-    let end = if index % 2 == 0 { "source" } else { "target" };
-    let found = format!("{end} {value}, but there are {n} nodes (0..{})", n.saturating_sub(1));
-    Error::data(
-        format!("edges: row {}", index / 2),
-        found,
-        "node ids are whole numbers from 0 below the number of nodes",
-    )
+    let refuse = |at: usize, id: &str, fix: &str| {
+        numbering.refuse(format!("edges: row {}", at / 2), ["source", "target"][at % 2], id, fix)
+    };
+    let whole = "node ids are whole numbers from 0 below the number of nodes";
+    let ids = array.ints::<u32>().map_err(|bad| refuse(bad.index, &bad.value, whole))?;
+    let (lowest, highest) = range(ids.iter().map(|&id| id.into()));
+    let fix = numbering.fix(lowest, highest, "check the edge list against the feature rows");
+    let nodes = numbering.nodes_of(ids, |at| refuse(at, &array.text(at), fix))?;
+    Ok(nodes.as_chunks().0.to_vec())
 }
 
 fn weights<R: Read + Seek>(npz: &mut Npz<R>, edges: usize) -> Result<Option<Vec<f32>>> {

@@ -3,6 +3,7 @@
 use crate::formats::npy::Array;
 use crate::formats::npz::Npz;
 use crate::formats::scipy_npz::{Csr, Keys, refuse_not_finite};
+use iglu::config::NanFeatures;
 use iglu::{Error, Features, Mat, Result};
 use std::io::{Read, Seek};
 
@@ -17,17 +18,17 @@ const X: Keys<'static> = Keys {
 };
 
 /// The features under `x`; their rows set the number of nodes.
-pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Features> {
+pub(super) fn read<R: Read + Seek>(npz: &mut Npz<R>, nan: NanFeatures) -> Result<Features> {
     if !npz.has("x") && npz.has("x_data") {
         let remedy = "save all of `x_data`, `x_indices`, `x_indptr` and `x_shape`, or a dense `x`";
-        return Ok(Features::Sparse(Csr::from_npz(npz, &X, remedy)?.into_features()));
+        return Ok(Features::Sparse(Csr::from_npz(npz, &Keys { nan, ..X }, remedy)?.into_features()));
     }
     let remedy = "save node features as a number array [N, F] under `x`; where there are none, one-hot ids or degrees serve";
-    dense("x", &npz.array("x", remedy)?).map(Features::Dense)
+    dense("x", &npz.array("x", remedy)?, nan).map(Features::Dense)
 }
 
-/// An array with one row of features per node, all of them finite.
-pub fn dense(key: &str, array: &Array) -> Result<Mat> {
+/// An array with one row of features per node, all of them finite; NaN may pass where it will be filled in.
+pub fn dense(key: &str, array: &Array, nan: NanFeatures) -> Result<Mat> {
     let &[rows, cols] = array.shape() else {
         let found = format!("{}; expected [N, F]", array.describe());
         return Err(Error::data(
@@ -37,7 +38,7 @@ pub fn dense(key: &str, array: &Array) -> Result<Mat> {
         ));
     };
     let values = array.floats();
-    refuse_not_finite(array, &values, ["node", "feature"], |i| (i / cols, i % cols))
+    refuse_not_finite(array, &values, &Keys { nan, ..X }, |i| (i / cols, i % cols))
         .map_err(|e| e.within(key))?;
     Ok(Mat::from_vec(rows, cols, values))
 }

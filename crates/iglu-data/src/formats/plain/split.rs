@@ -4,6 +4,7 @@
 use super::{vector, wrong_length};
 use crate::formats::npy::{Array, Kind};
 use crate::formats::npz::Npz;
+use crate::formats::numbering::Numbering;
 use crate::{Purpose, nearest};
 use iglu::{Error, Result, Split};
 use std::io::{Read, Seek};
@@ -14,12 +15,16 @@ const MASK: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 const MASKS: [&str; 3] = ["train_masks", "val_masks", "test_masks"];
 
 /// All splits of the file. Ids come first, also where there are masks beside them.
-pub(crate) fn stored<R: Read + Seek>(npz: &mut Npz<R>, n: usize, purpose: Purpose) -> Result<Vec<Split>> {
-    let mut splits = if npz.has(MASKS[0]) { masks(npz, n)? } else { Vec::new() };
+pub(crate) fn stored<R: Read + Seek>(
+    npz: &mut Npz<R>,
+    numbering: Numbering,
+    purpose: Purpose,
+) -> Result<Vec<Split>> {
+    let mut splits = if npz.has(MASKS[0]) { masks(npz, numbering.nodes())? } else { Vec::new() };
     let Some(keys) = [IDS, MASK].into_iter().find(|keys| keys.iter().any(|key| npz.has(key))) else {
         return if splits.is_empty() { none(npz, purpose) } else { Ok(splits) };
     };
-    let first = single(npz, keys, n, purpose)?;
+    let first = single(npz, keys, numbering, purpose)?;
     match splits.first_mut() {
         Some(slot) => *slot = first,
         None => splits.push(first),
@@ -54,10 +59,15 @@ fn none<R: Read + Seek>(npz: &Npz<R>, purpose: Purpose) -> Result<Vec<Split>> {
     }
 }
 
-fn single<R: Read + Seek>(npz: &mut Npz<R>, keys: [&str; 3], n: usize, purpose: Purpose) -> Result<Split> {
+fn single<R: Read + Seek>(
+    npz: &mut Npz<R>,
+    keys: [&str; 3],
+    numbering: Numbering,
+    purpose: Purpose,
+) -> Result<Split> {
     let mut of = |key: &str| {
         let absent = purpose == Purpose::Predict && !npz.has(key);
-        if absent { Ok(Vec::new()) } else { ids(npz, key, n) }
+        if absent { Ok(Vec::new()) } else { ids(npz, key, numbering) }
     };
     let [train, val, test] = keys;
     Ok(Split { train: of(train)?, val: of(val)?, test: of(test)? })
@@ -89,28 +99,29 @@ fn mask_rows<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize) -> Result<Ve
     Ok(mask.chunks_exact(n.max(1)).map(set_places).collect())
 }
 
-fn ids<R: Read + Seek>(npz: &mut Npz<R>, key: &str, n: usize) -> Result<Vec<u32>> {
+fn ids<R: Read + Seek>(npz: &mut Npz<R>, key: &str, numbering: Numbering) -> Result<Vec<u32>> {
     let remedy =
         "save node ids (integers) or a mask (bool [N]) under this name; an empty array if there are none";
     let array = npz.array(key, remedy)?;
-    if MASK.contains(&key) { mask(key, &array, n) } else { node_ids(key, &array, n) }
+    if MASK.contains(&key) { mask(key, &array, numbering.nodes()) } else { node_ids(key, &array, numbering) }
 }
 
-/// Nodes of one part, given as ids or as a mask over `n` nodes.
-pub fn node_ids(key: &str, array: &Array, n: usize) -> Result<Vec<u32>> {
+/// Nodes of one part, given as ids or as a mask.
+pub fn node_ids(key: &str, array: &Array, numbering: Numbering) -> Result<Vec<u32>> {
     let length = vector(key, array)?;
     if array.dtype().kind == Kind::Bool {
-        return mask(key, array, n);
+        return mask(key, array, numbering.nodes());
     }
-    let ids = array.ints::<u32>().map_err(|bad| {
-        let found = format!("node {}, but there are {n} nodes (0..{})", bad.value, n.saturating_sub(1));
-        Error::data(format!("{key}: entry {}", bad.index), found, "node ids are whole numbers from 0")
-    })?;
+    let refuse =
+        |at: usize, id: &str, fix: &str| numbering.refuse(format!("{key}: entry {at}"), "node", id, fix);
+    let whole = "node ids are whole numbers from 0 below the number of nodes";
+    let ids = array.ints::<u32>().map_err(|bad| refuse(bad.index, &bad.value, whole))?;
+    let n = numbering.nodes();
     if n > 2 && length == n && ids.iter().all(|&id| id < 2) {
         let found = format!("{} of only 0 and 1: a mask, or node ids?", array.describe());
         return Err(Error::data(key, found, "save a mask with dtype bool"));
     }
-    Ok(ids)
+    numbering.nodes_of(ids, |at| refuse(at, &array.text(at), whole))
 }
 
 /// The nodes for which the mask called `key` is 1 or true.

@@ -3,8 +3,10 @@
 use super::header::{self, HEADER, Kind, Section};
 use super::mapped::{self, Map, Plain};
 use super::{About, AboutGraph};
+use crate::formats::mirror::repeats;
 use crate::formats::{Place, open_file, unreadable};
 use crate::{LoadOptions, Purpose, Verify, quoted};
+use iglu::config::Duplicates;
 use iglu::{
     Buffer, Dataset, Error, Features, Graph, GraphParts, Labels, Mat, Names, Relation, Result, SelfLoops,
     SparseMat, Split,
@@ -103,6 +105,9 @@ impl Store {
         (data.splits, data.notes) = (splits, about.notes);
         (data.source, data.licence) = (about.source, about.licence);
         data.notes.extend(loops_note(about.graph, options.self_loops)?);
+        if options.duplicates == Duplicates::Error && about.graph.duplicates > 0 {
+            return Err(repeats("graph", about.graph.duplicates));
+        }
         match self.sections.first() {
             Some(section) => Err(misfit(&section.name(), "nobody asked for it".to_string())),
             None => Ok(data),

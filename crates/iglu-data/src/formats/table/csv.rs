@@ -5,7 +5,7 @@
 //! other line are comments.
 
 use super::value::{At, Table, Value};
-use crate::Limits;
+use crate::LoadOptions;
 use crate::formats::lines::{self, Line, Lines};
 use iglu::{Error, Result};
 use std::ops::Range;
@@ -181,9 +181,10 @@ pub struct Csv {
 }
 
 impl Csv {
-    /// Opens the file at `path`; `is_header` says whether the fields of the first line are names.
-    pub fn open(path: &Path, limits: Limits, is_header: fn(&[String]) -> bool) -> Result<Self> {
-        let mut lines = Lines::open(path, limits)?;
+    /// Opens the file at `path`; `is_header` says whether the fields of the first line are names. Other words
+    /// there are passed over where the options say so.
+    pub fn open(path: &Path, options: &LoadOptions, is_header: fn(&[String]) -> bool) -> Result<Self> {
+        let mut lines = Lines::open(path, options.limits)?;
         let (number, bytes) = loop {
             match lines.next()? {
                 Some(line) if is_comment(line.bytes) => {}
@@ -202,7 +203,10 @@ impl Csv {
         }
         let texts = fields.texts(&line)?;
         let (width, named) = (texts.len(), is_header(&texts));
-        let first = (!named).then_some((number, bytes));
+        let skipped = options.skip_header
+            && !named
+            && texts.iter().any(|text| lines::decimal(text.as_bytes()).is_none());
+        let first = (!named && !skipped).then_some((number, bytes));
         Ok(Self { lines, separator, header: named.then_some(texts), first, width })
     }
 }

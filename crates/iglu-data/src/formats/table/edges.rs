@@ -4,9 +4,10 @@ use super::index::{self, Index};
 use super::names;
 use super::value::{At, Table, Value};
 use super::words::Words;
+use crate::LoadOptions;
 use crate::formats::lines::whole;
 use crate::formats::mirror::{self, Mirrored};
-use iglu::{EdgeOptions, Error, Graph, Relation, Result, SelfLoops};
+use iglu::{EdgeOptions, Error, Graph, Relation, Result};
 
 /// Types of edges whose names start so are neighbourhoods in latent space.
 const LATENT: &str = "latent";
@@ -189,7 +190,7 @@ impl Known<'_> {
             // The ends that are unknown stand as 0, too.
             let zeros = self.ends.iter().flatten().filter(|&&node| node == 0).count();
             let fix = if just_behind && zeros == more + 1 {
-                "the ids seem to start at 1: give the node table a column `id` that does so, too"
+                "the ids seem to start at 1: try --one-based"
             } else {
                 "check the edges against the node table"
             };
@@ -244,16 +245,16 @@ impl Edges {
     pub fn graphs(
         self,
         n: usize,
-        self_loops: SelfLoops,
+        options: &LoadOptions,
         notes: &mut Vec<String>,
     ) -> Result<(Graph, Vec<Relation>)> {
         let weights = self.weights.iter().any(|&w| w != 1.0).then_some(&self.weights[..]);
         let graph = |pairs: &[[u32; 2]], weights: Option<&[f32]>| {
             if weights.is_none() {
-                return mirror::from_entries(n, pairs, self_loops);
+                return mirror::from_entries(n, pairs, options);
             }
-            let options = EdgeOptions { weights, directed: false, self_loops };
-            Ok(Mirrored { graph: Graph::from_edges(n, pairs, options)?, one_sided: 0 })
+            let given = EdgeOptions { weights, ..EdgeOptions::default() };
+            Ok(Mirrored { graph: mirror::graph(n, pairs, given, options)?, one_sided: 0 })
         };
         let all = graph(&self.pairs, weights)?;
         notes.extend(all.note("edges"));

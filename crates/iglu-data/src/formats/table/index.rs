@@ -25,6 +25,11 @@ impl Index {
         if plain { Self::Rows(ids.len()) } else { Self::Whole(ids.iter().copied().zip(0..).collect()) }
     }
 
+    /// So many nodes, called 1, 2, 3, ... in this order.
+    pub fn from_one(n: usize) -> Self {
+        Self::Whole((1..=n as i64).zip(0..).collect())
+    }
+
     /// Number of nodes.
     pub fn len(&self) -> usize {
         match self {
@@ -55,7 +60,11 @@ impl Index {
     pub fn add(&mut self, value: &Value<'_>, at: At) -> Result<(u32, bool)> {
         let next = u32::try_from(self.len()).ok().filter(|&n| n < u32::MAX);
         let Some(next) = next else {
-            return Err(Error::usage("nodes", format!("more than {} nodes", u32::MAX), ""));
+            return Err(Error::usage(
+                "nodes",
+                format!("more than {} nodes", u32::MAX),
+                "train on a part of the graph",
+            ));
         };
         let id = whole_id(value);
         match (&mut *self, id) {

@@ -5,6 +5,8 @@ use super::names;
 use super::split::{self, Part};
 use super::value::{At, Table, Value};
 use super::words::Words;
+use crate::LoadOptions;
+use iglu::config::NanFeatures;
 use iglu::{Error, Labels, Mat, Names, Result, Split};
 
 /// What a column is.
@@ -44,16 +46,18 @@ pub fn is_header(_: &[String]) -> bool {
 }
 
 /// Reads a node table, and of its splits the one asked for.
-pub fn read(table: &mut dyn Table, number: usize) -> Result<Nodes> {
+pub fn read(table: &mut dyn Table, options: &LoadOptions) -> Result<Nodes> {
     let header = table.header().unwrap_or_default().to_vec();
-    let roles = roles(&header, number)?;
-    let mut columns: Vec<Column> = roles.iter().copied().map(Column::new).collect();
+    let roles = roles(&header, options.split)?;
+    let mut columns: Vec<Column> =
+        roles.iter().map(|&role| Column::new(role, options.nan_features)).collect();
     let wanted: Vec<bool> = roles.iter().map(|&role| role != Role::Ignored).collect();
     let rows = table.cells(&wanted, &mut |value, at| columns[at.column].take(value, at))?;
     if rows == 0 {
         return Err(Error::data("", "no row: a graph without nodes", "give every node a row"));
     }
-    together(rows, &header, columns)
+    let index = if options.one_based { Index::from_one(rows) } else { Index::Rows(rows) };
+    together(index, &header, columns)
 }
 
 fn roles(header: &[String], number: usize) -> Result<Vec<Role>> {
@@ -101,14 +105,14 @@ enum Column {
 }
 
 impl Column {
-    fn new(role: Role) -> Self {
+    fn new(role: Role, nan: NanFeatures) -> Self {
         match role {
             Role::Id => Self::Ids(Index::Rows(0)),
             Role::Name => Self::Names(Vec::new()),
             Role::Label => Self::Labels(Words::default()),
             Role::Part => Self::Parts(Vec::new()),
             Role::Mask(part) => Self::Mask(part, Vec::new()),
-            Role::Feature => Self::Numbers(Numbers::default()),
+            Role::Feature => Self::Numbers(Numbers::new(nan)),
             Role::Ignored => Self::Ignored,
         }
     }
@@ -133,10 +137,11 @@ impl Column {
     }
 }
 
-/// Makes the nodes of the finished columns.
-fn together(rows: usize, header: &[String], columns: Vec<Column>) -> Result<Nodes> {
-    let (index, names, features, labels, split) = (Index::Rows(rows), None, None, None, None);
-    let mut nodes = Nodes { index, names, features, labels, split, notes: Vec::new() };
+/// Makes the nodes of the finished columns; `index` is for tables without ids.
+fn together(index: Index, header: &[String], columns: Vec<Column>) -> Result<Nodes> {
+    let rows = index.len();
+    let mut nodes =
+        Nodes { index, names: None, features: None, labels: None, split: None, notes: Vec::new() };
     let mut numbers: Vec<Vec<f32>> = Vec::new();
     for (column, name) in columns.into_iter().zip(header) {
         match column {
@@ -177,6 +182,8 @@ fn side_by_side(rows: usize, columns: &[Vec<f32>]) -> Mat {
 struct Numbers {
     values: Vec<f32>,
     kind: NumberKind,
+    /// NaN and missing values will be filled in.
+    filled: bool,
 }
 
 #[derive(Debug)]
@@ -187,16 +194,18 @@ enum NumberKind {
     Words,
 }
 
-impl Default for Numbers {
-    fn default() -> Self {
-        Self { values: Vec::new(), kind: NumberKind::Empty(None) }
-    }
-}
-
 impl Numbers {
+    fn new(nan: NanFeatures) -> Self {
+        Self { values: Vec::new(), kind: NumberKind::Empty(None), filled: nan != NanFeatures::Error }
+    }
+
     fn take(&mut self, value: &Value<'_>, at: At) -> Result<()> {
         match (&mut self.kind, value.number()) {
             (NumberKind::Words, _) => Ok(()),
+            (_, None) if *value == Value::Missing && self.filled => {
+                self.values.push(f32::NAN);
+                Ok(())
+            }
             (NumberKind::Empty(first), None) if *value == Value::Missing => {
                 first.get_or_insert(at);
                 Ok(())
@@ -208,10 +217,14 @@ impl Numbers {
             }
             (NumberKind::Numbers, None) if *value == Value::Missing => Err(missing(at)),
             (NumberKind::Numbers, None) => Err(value.refused(at, "a number, as in the rows before")),
-            (_, Some(number)) if (number as f32).is_finite() => {
+            (_, Some(number)) if (number as f32).is_finite() || self.filled && number.is_nan() => {
                 self.kind = NumberKind::Numbers;
                 self.values.push(number as f32);
                 Ok(())
+            }
+            (_, Some(number)) if number.is_nan() => {
+                let found = "NaN; expected a number".to_string();
+                Err(Error::data(at.to_string(), found, "fill such values in: --nan-features zero or mean"))
             }
             _ => Err(value.refused(at, "a finite number within the range of float32")),
         }
@@ -222,6 +235,6 @@ fn missing(at: At) -> Error {
     Error::data(
         at.to_string(),
         "the value is missing; expected a number",
-        "fill it in, for example with the mean",
+        "fill it in, or use --nan-features zero or mean",
     )
 }

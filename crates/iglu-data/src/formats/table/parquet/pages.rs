@@ -168,7 +168,7 @@ impl Page {
         }
         *left = left.checked_sub(unpacked).ok_or_else(|| {
             let found = "unpacks to more than the limit for one file";
-            Error::data("", found, "if you trust the file, raise the limit (max_decompressed)")
+            Error::data("", found, "if you trust the file, raise the limit: --max-decompressed GIB")
         })?;
         Ok(())
     }

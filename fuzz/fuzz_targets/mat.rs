@@ -1,0 +1,4 @@
+//! MATLAB files.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| iglu_fuzz::mat(bytes));

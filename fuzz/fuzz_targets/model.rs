@@ -1,0 +1,4 @@
+//! Trained networks.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| iglu_fuzz::model(bytes));

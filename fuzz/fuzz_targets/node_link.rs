@@ -1,0 +1,4 @@
+//! Graphs of networkx.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| iglu_fuzz::node_link(bytes));

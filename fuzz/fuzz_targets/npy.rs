@@ -1,0 +1,4 @@
+//! Arrays of NumPy.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| iglu_fuzz::npy(bytes));

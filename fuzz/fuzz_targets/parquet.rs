@@ -1,0 +1,4 @@
+//! Tables in Parquet files.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| iglu_fuzz::parquet(bytes));

@@ -1,0 +1,4 @@
+//! Pickles of Planetoid.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| iglu_fuzz::pickle(bytes));
