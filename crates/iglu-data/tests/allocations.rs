@@ -113,7 +113,7 @@ fn archives() {
             drop(
                 Npz::new(Cursor::new(&bytes), options().limits)
                     .and_then(|mut npz| scipy_npz::from_scipy(&mut npz)),
-            )
+            );
         };
         check("npz of a sparse matrix", bytes.len(), peak(read));
     }

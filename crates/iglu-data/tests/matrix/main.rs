@@ -183,7 +183,7 @@ fn files_that_may_not_be_read_are_missing() {
     use std::os::unix::fs::PermissionsExt;
     let path = common::folder("matrix-22-permission").join("data.npz");
     std::fs::write(&path, b"PK").unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o0)).unwrap();
     if std::fs::read(&path).is_ok() {
         eprintln!("skipped: this user may read everything");
         return;

@@ -42,7 +42,7 @@ fn model(name: &'static str, bytes: Vec<u8>) -> Case {
 fn file() -> &'static [u8] {
     static FILE: OnceLock<Vec<u8>> = OnceLock::new();
     FILE.get_or_init(|| {
-        let data = iglu_data::load("synth:village@0.05", &Default::default()).unwrap();
+        let data = iglu_data::load("synth:village@0.05", &iglu_data::LoadOptions::default()).unwrap();
         let mut config = Config::default();
         config.network.hidden = Auto::Set(4);
         config.train.epochs = Auto::Set(1);
