@@ -146,6 +146,7 @@ pub fn run(
     let json = text::json(&several)?;
     folder.add(names::SUMMARY, &json)?;
     folder.add(names::REPORT, &page_of(folder, session.command())?)?;
+    iglu_data::output::remove(&folder.path().join(names::SEEDS))?;
     Ok((json, several.lines()))
 }
 

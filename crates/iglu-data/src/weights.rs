@@ -49,7 +49,14 @@ pub(crate) fn tensors(
 }
 
 fn damaged(e: &SafeTensorError) -> Error {
-    Error::data("", format!("damaged safetensors file: {e}"), "copy or fetch the file again")
+    // Of several tensors out of place the library names one or none by chance.
+    let found = match e {
+        SafeTensorError::InvalidOffset(_) | SafeTensorError::TensorInvalidInfo => {
+            "tensors overlap, leave a gap or are longer than their shape".to_string()
+        }
+        other => other.to_string(),
+    };
+    Error::data("", format!("damaged safetensors file: {found}"), "copy or fetch the file again")
 }
 
 /// A float32 tensor of two dimensions.
