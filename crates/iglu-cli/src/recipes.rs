@@ -38,6 +38,7 @@ pub const RECIPES: &[Recipe] = &[
     Recipe { name: "ogbn-proteins-trans", text: include_str!("../recipes/ogbn-proteins-trans.toml") },
     Recipe { name: "ogbn-products", text: include_str!("../recipes/ogbn-products.toml") },
     Recipe { name: "gat-cora", text: include_str!("../recipes/gat-cora.toml") },
+    Recipe { name: "gat-cora-tuned", text: include_str!("../recipes/gat-cora-tuned.toml") },
     Recipe { name: "gat-citeseer", text: include_str!("../recipes/gat-citeseer.toml") },
     Recipe { name: "gat-pubmed", text: include_str!("../recipes/gat-pubmed.toml") },
 ];
@@ -237,6 +238,7 @@ mod tests {
             ("ogbn-proteins-trans", 8, 112, summed(8, 112)),
             ("ogbn-products", 100, 47, summed(100, 47)),
             ("gat-cora", 1433, 7, gat(1433, 7, 1)),
+            ("gat-cora-tuned", 1433, 7, gat(1433, 7, 1)),
             ("gat-citeseer", 3703, 6, gat(3703, 6, 1)),
             ("gat-pubmed", 500, 3, gat(500, 3, 8)),
         ] {

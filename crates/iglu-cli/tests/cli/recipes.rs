@@ -14,6 +14,7 @@ const GRAPHS: &[(&str, &str)] = &[
     ("ogbn-proteins-trans", "synth:ppi@0.01"),
     ("ogbn-products", "synth:products@0.0005"),
     ("gat-cora", "synth:village"),
+    ("gat-cora-tuned", "synth:village"),
     ("gat-citeseer", "synth:village"),
     ("gat-pubmed", "synth:village"),
 ];
@@ -94,4 +95,31 @@ fn a_printed_recipe_is_a_configuration() {
     }
     assert!(scratch.read("a/config.toml") == scratch.read("b/config.toml"), "configurations differ");
     assert!(scratch.read("a/best.safetensors") == scratch.read("b/best.safetensors"), "models differ");
+}
+
+/// Minutes: runs with `IGLU_SLOW=1` where `../shared/data/planetoid` is there, in a release build.
+#[test]
+fn planetoid_scores_are_those_of_the_recipes() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/planetoid");
+    if std::env::var_os("IGLU_SLOW").is_none() || !folder.exists() {
+        println!("skipped: set IGLU_SLOW=1 and have {}", folder.display());
+        return;
+    }
+    let scratch = Scratch::new("planetoid");
+    for (recipe, data, least) in [
+        ("gat-cora-tuned", "cora", 0.815),
+        ("gat-citeseer", "citeseer", 0.695),
+        ("gat-pubmed", "pubmed", 0.78),
+    ] {
+        let source = folder.join(data);
+        let result = scratch.json(&format!(
+            "train {} --recipe {recipe} --seeds 5 --quiet --json --checkpoint never --out {recipe}",
+            source.display()
+        ));
+        let mean = result["test"]["mean"].as_f64().unwrap();
+        let each: Vec<f64> =
+            result["runs"].as_array().unwrap().iter().map(|r| r["test"].as_f64().unwrap()).collect();
+        println!("{recipe}: {mean:.4} {each:?}");
+        assert!(mean >= least, "{recipe}: {mean}, expected at least {least}");
+    }
 }
