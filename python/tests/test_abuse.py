@@ -80,7 +80,7 @@ BAD_FEATURES = {
     "one dimension": (GOOD[:, 0], DataError, "x\\[:, None\\]"),
     "three dimensions": (GOOD[None], DataError, "expected \\[N, F\\]"),
     "too few rows": (GOOD[:-1], DataError, "y: \\(12,\\) int64; expected 11 rows"),
-    "no rows": (GOOD[:0], DataError, "but there are 0 nodes"),
+    "no rows": (GOOD[:0], DataError, "but there are no nodes"),
     "no columns": (GOOD[:, :0], DataError, "0 columns"),
     "nothing": (None, UsageError, "x: None"),
     "NaN": (np.where(GOOD == 5, np.nan, GOOD), DataError, "node 1, feature 2 is NaN"),
