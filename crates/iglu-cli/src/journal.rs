@@ -18,21 +18,24 @@ use iglu_report::{names, tensorboard};
 /// Listens to a run and writes into its folder. After a failure it asks the run to stop.
 #[derive(Debug)]
 pub struct Journal<'a> {
-    folder: &'a RunFolder,
     keeping: Keeping<'a>,
     beat: Beat,
     events: Appended,
     board: Option<Appended>,
-    /// Seconds of reading the data, which the run does not know.
-    load: f64,
     refreshes: Vec<RefreshPoint>,
     written: Result<()>,
 }
 
-/// What the checkpoints of a run are made of, and when.
+/// What a journal has to be told of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Keeping<'a> {
-    /// How often.
+    /// The folder of the run.
+    pub folder: &'a RunFolder,
+    /// Seconds of reading the data, which the run does not know.
+    pub load: f64,
+    /// Whether to write for TensorBoard.
+    pub board: Board,
+    /// How often to write a checkpoint.
     pub rhythm: Rhythm,
     /// The data, as named by the user.
     pub source: &'a str,
@@ -51,43 +54,21 @@ pub enum Board {
 
 impl<'a> Journal<'a> {
     /// Begins with what is run.
-    pub fn begin(
-        folder: &'a RunFolder,
-        origin: Origin,
-        keeping: Keeping<'a>,
-        board: Board,
-        load: f64,
-    ) -> Result<Self> {
-        let events = folder.append(names::EVENTS)?;
-        let mut journal = Self::new(folder, events, keeping, board, load)?;
+    pub fn begin(keeping: Keeping<'a>, origin: Origin) -> Result<Self> {
+        let mut journal = Self::new(keeping, keeping.folder.append(names::EVENTS)?, 0)?;
         journal.write(&Record::Run(origin))?;
         Ok(journal)
     }
 
-    /// Goes on after epoch `ran`, the events being cut back to what there was then.
-    pub fn resume(
-        folder: &'a RunFolder,
-        (ran, events): (usize, u64),
-        keeping: Keeping<'a>,
-        board: Board,
-        load: f64,
-    ) -> Result<Self> {
-        let events = folder.append_from(names::EVENTS, events)?;
-        let mut journal = Self::new(folder, events, keeping, board, load)?;
-        journal.beat = Beat::new(keeping.rhythm, ran);
-        Ok(journal)
+    /// Goes on after epoch `ran`, the events being cut back to the length they had then.
+    pub fn resume(keeping: Keeping<'a>, ran: usize, length: u64) -> Result<Self> {
+        Self::new(keeping, keeping.folder.append_from(names::EVENTS, length)?, ran)
     }
 
-    fn new(
-        folder: &'a RunFolder,
-        events: Appended,
-        keeping: Keeping<'a>,
-        board: Board,
-        load: f64,
-    ) -> Result<Self> {
-        let board = (board == Board::On).then(|| open_board(folder)).transpose()?;
-        let beat = Beat::new(keeping.rhythm, 0);
-        Ok(Self { folder, keeping, beat, events, board, load, refreshes: Vec::new(), written: Ok(()) })
+    fn new(keeping: Keeping<'a>, events: Appended, ran: usize) -> Result<Self> {
+        let board = (keeping.board == Board::On).then(|| open_board(keeping.folder)).transpose()?;
+        let beat = Beat::new(keeping.rhythm, ran);
+        Ok(Self { keeping, beat, events, board, refreshes: Vec::new(), written: Ok(()) })
     }
 
     fn keep(&mut self, checkpoint: &Checkpoint) -> Result<()> {
@@ -96,7 +77,7 @@ impl<'a> Journal<'a> {
             data: self.keeping.data.clone(),
             events: self.events.sync()?,
         };
-        iglu_data::checkpoint::save(self.folder.path(), checkpoint, &around)
+        iglu_data::checkpoint::save(self.keeping.folder.path(), checkpoint, &around)
     }
 
     /// Ends with the result; the first failure on the way, if there was one.
@@ -141,7 +122,11 @@ impl<'a> Journal<'a> {
                     test: of(|p| p.test),
                     best,
                     learning_rate: rate,
-                    seconds: Seconds { load: self.load, total: seconds.total + self.load, ..seconds },
+                    seconds: Seconds {
+                        load: self.keeping.load,
+                        total: seconds.total + self.keeping.load,
+                        ..seconds
+                    },
                     refreshes,
                     peak_rss_bytes: memory::peak_bytes(),
                 })
@@ -151,7 +136,7 @@ impl<'a> Journal<'a> {
     }
 
     fn prepared(&mut self, params: usize, config: &Config, seconds: f64) -> Result<()> {
-        self.folder.add(names::CONFIG, &settings::to_toml(config)?)?;
+        self.keeping.folder.add(names::CONFIG, &settings::to_toml(config)?)?;
         let metric = config.select.metric.or(Metric::Accuracy).name().to_string();
         self.write(&Record::Prepared(Prepared { params, metric, seconds }))
     }

@@ -81,14 +81,15 @@ impl<'a> Session<'a> {
         load: f64,
     ) -> Result<Finished> {
         let watch = Stopwatch::new();
-        let keeping = Keeping { rhythm: self.keep.rhythm, source: self.source, data: &self.data_print };
+        let Keep { board, rhythm } = self.keep;
+        let keeping = Keeping { folder, load, board, rhythm, source: self.source, data: &self.data_print };
         let fit = Fit::new(config, self.data).interrupt(&self.interrupt);
         let (time, earlier, mut journal, fit) = match from {
             None => {
                 folder.clear()?;
                 let origin = self.origin(config)?;
                 let time = origin.time.clone();
-                (time, 0.0, Journal::begin(folder, origin, keeping, self.keep.board, load)?, fit)
+                (time, 0.0, Journal::begin(keeping, origin)?, fit)
             }
             Some(Found { checkpoint, around, .. }) => {
                 let time = Run::read(folder.path())?.origin.time;
@@ -96,8 +97,7 @@ impl<'a> Session<'a> {
                 if let Some((best, _)) = &checkpoint.notes.best {
                     progress.remember(best);
                 }
-                let at = (ran, around.events);
-                let journal = Journal::resume(folder, at, keeping, self.keep.board, load)?;
+                let journal = Journal::resume(keeping, ran, around.events)?;
                 (time, earlier, journal, fit.resume(checkpoint))
             }
         };

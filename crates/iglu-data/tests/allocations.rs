@@ -192,21 +192,7 @@ fn small_files_take_little_memory() {
     for (folder, source) in folders {
         dataset(&golden(folder), source);
     }
-    let mut wild = vec![
-        ("shchur", "weighted.npz"),
-        ("yandex", "toy.npz"),
-        ("matlab", "packed.mat"),
-        ("matlab", "unpacked.mat"),
-        ("musae/pages", ""),
-        ("geom_gcn", "words"),
-        ("geom_gcn", "film"),
-        ("tables/quoted", ""),
-        ("tables/plain", "toy_edges.txt"),
-    ];
-    if cfg!(feature = "parquet") {
-        wild.extend([("tables/columns", ""), ("tables/typed", "")]);
-    }
-    for (folder, source) in wild {
+    for (folder, source) in common::wild() {
         dataset(&golden("../wild").join(folder), source);
     }
 }

@@ -94,25 +94,7 @@ fn damaged_folders_never_panic() {
 #[test]
 fn damaged_data_in_wild_forms_never_panic() {
     let wild = golden("../wild");
-    let mut datasets = vec![
-        ("shchur", "one_way.npz"),
-        ("shchur", "weighted.npz"),
-        ("shchur", "bare.npz"),
-        ("yandex", "toy.npz"),
-        ("matlab", "packed.mat"),
-        ("matlab", "unpacked.mat"),
-        ("matlab", "big_endian.mat"),
-        ("musae/pages", ""),
-        ("musae/streams", ""),
-        ("geom_gcn", "words"),
-        ("geom_gcn", "film"),
-        ("tables/quoted", ""),
-        ("tables/plain", "toy_edges.txt"),
-    ];
-    if cfg!(feature = "parquet") {
-        datasets.extend([("tables/columns", ""), ("tables/typed", "")]);
-    }
-    for (folder, source) in datasets {
+    for (folder, source) in common::wild() {
         let work = common::folder("wild");
         if ["shchur", "matlab"].contains(&folder) {
             std::fs::copy(wild.join(folder).join(source), work.join(source)).unwrap();

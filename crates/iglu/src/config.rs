@@ -3,15 +3,15 @@
 //! A value written `"auto"` is decided from the data when training starts (see [`Auto`]) and by rules stated at
 //! each field; the resolved configuration is what a run records.
 
+mod data;
+mod network;
 mod split;
 
+pub use data::{DataConfig, Duplicates, EdgeFeatures, Isolated, NanFeatures, Scaling};
+pub use network::{Head, LayerOverride, NetworkConfig};
 pub use split::SplitChoice;
 
-use crate::graph::SelfLoops;
-use crate::kernels::rowwise::Activation;
-use crate::layers::{Combine, Jump, NormKind, NormOrder};
 use crate::metrics::Metric;
-use crate::operator::Norm;
 use crate::optim::Method;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -83,156 +83,6 @@ pub struct Config {
     pub data: DataConfig,
     /// How the best model is chosen.
     pub select: SelectConfig,
-}
-
-/// What the last layer is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Head {
-    /// A linear classifier on top of the graph layers.
-    #[default]
-    Linear,
-    /// The last graph layer gives the classes.
-    Conv,
-}
-
-/// What the network looks like.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NetworkConfig {
-    /// Architecture of the graph layers: a name of [`crate::layers::ARCHITECTURES`].
-    pub layer: String,
-    /// Number of graph layers.
-    pub layers: usize,
-    /// Width of a hidden layer (of each branch, where branches are concatenated); auto: 256, or 192 where the first
-    /// layer takes more than 1024 columns.
-    pub hidden: Auto<usize>,
-    /// Linear classifier, or the last graph layer.
-    pub head: Head,
-    /// Activation of hidden layers.
-    pub activation: Activation,
-    /// Normalisation of hidden layers.
-    pub norm: NormKind,
-    /// Norm before or after the activation; auto: as the architecture has it.
-    pub norm_order: Auto<NormOrder>,
-    /// Added to variances before the square root.
-    pub norm_eps: f64,
-    /// Share of a layer's inputs dropped, in passes that drop.
-    pub dropout: f64,
-    /// Share of the linear classifier's inputs dropped, in passes that drop; auto: 0, or as `dropout` where it reads
-    /// all layers.
-    pub head_dropout: Auto<f64>,
-    /// Learned offsets.
-    pub bias: bool,
-    /// Adds a layer's input to its output.
-    pub residual: bool,
-    /// Concatenate or sum what a layer has of itself and its neighbours; auto: as the architecture has it.
-    pub combine: Auto<Combine>,
-    /// L2-normalise the rows of the last hidden layer.
-    pub l2: bool,
-    /// Normalisation of the adjacency; auto: as the architecture has it, for `sage` `mean` or `sym`, whichever has
-    /// the better validation score after the first epoch.
-    pub operator: Auto<Norm>,
-    /// Aggregates `A X^0, .., A^hops X^0` that the first layer takes; auto: 1 for sparse features, else up to 3
-    /// while `(1 + hops)` times the features stay within 2400 columns.
-    pub hops: Auto<usize>,
-    /// Skip connections, `"k->m"`: `X^k` is added to `X^m`.
-    pub skips: Vec<String>,
-    /// Attention heads (`gat`).
-    pub heads: usize,
-    /// Share of attention weights dropped, in passes that drop; auto: as `dropout`.
-    pub attention_dropout: Auto<f64>,
-    /// Share of what neighbours say (`X W`) dropped, in passes that drop (`gat`).
-    pub said_dropout: f64,
-    /// Share of the first embedding mixed into every layer (`gcnii`, `appnp`).
-    pub initial: f64,
-    /// Strength of the maps of `gcnii`: `beta = ln(theta / (k - 1) + 1)`.
-    pub theta: f64,
-    /// Mean logarithm of degrees that `pna` scales by; auto: that of the training nodes.
-    pub degree_scale: Auto<f64>,
-    /// Which layers the linear classifier reads: the last one, or all of them.
-    pub jump: Jump,
-    /// Settings of single layers.
-    pub each: Vec<LayerOverride>,
-}
-
-impl Default for NetworkConfig {
-    fn default() -> Self {
-        Self {
-            layer: "sage".into(),
-            layers: 2,
-            hidden: Auto::Auto,
-            head: Head::Linear,
-            activation: Activation::Relu,
-            norm: NormKind::Layer,
-            norm_order: Auto::Auto,
-            norm_eps: 1e-5,
-            dropout: 0.5,
-            head_dropout: Auto::Auto,
-            bias: true,
-            residual: false,
-            combine: Auto::Auto,
-            l2: false,
-            operator: Auto::Auto,
-            hops: Auto::Auto,
-            skips: Vec::new(),
-            heads: 8,
-            attention_dropout: Auto::Auto,
-            said_dropout: 0.0,
-            initial: 0.1,
-            theta: 0.5,
-            degree_scale: Auto::Auto,
-            jump: Jump::None,
-            each: Vec::new(),
-        }
-    }
-}
-
-/// Settings of layer `k` that differ from the others'.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LayerOverride {
-    /// The layer, from 1.
-    pub k: usize,
-    /// Architecture.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub layer: Option<String>,
-    /// Width.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hidden: Option<usize>,
-    /// Activation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub activation: Option<Activation>,
-    /// Normalisation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub norm: Option<NormKind>,
-    /// Dropout of the inputs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dropout: Option<f64>,
-    /// Learned offsets.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bias: Option<bool>,
-    /// Adds the input to the output.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub residual: Option<bool>,
-    /// Norm before or after the activation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub norm_order: Option<NormOrder>,
-    /// Concatenate or sum.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub combine: Option<Combine>,
-    /// L2-normalise the output.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub l2: Option<bool>,
-    /// Attention heads.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub heads: Option<usize>,
-    /// Dropout of attention weights.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub attention_dropout: Option<f64>,
-    /// Dropout of what neighbours say.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub said_dropout: Option<f64>,
 }
 
 /// In which order layers are trained.
@@ -525,113 +375,6 @@ pub struct LossConfig {
     pub balanced: bool,
     /// Share of the target spread over all classes.
     pub smoothing: f64,
-}
-
-/// How features are scaled before training.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scaling {
-    /// As they are.
-    Raw,
-    /// Columns to mean 0 and deviation 1 over the training nodes.
-    Standard,
-    /// Rows divided by their absolute sum.
-    Row,
-}
-
-/// What to do with edges that a file has several times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Duplicates {
-    /// Count them once; where edges have weights, add these up.
-    #[default]
-    Drop,
-    /// Count each: an edge that is there three times weighs 3.
-    Keep,
-    /// Refuse the graph.
-    Error,
-}
-
-/// What to do with nodes without edges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Isolated {
-    /// Leave them in: their own features alone decide.
-    #[default]
-    Keep,
-    /// Refuse the graph.
-    Error,
-}
-
-/// What to do with features that are NaN or, in tables, missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NanFeatures {
-    /// Refuse the data.
-    #[default]
-    Error,
-    /// Take them as 0.
-    Zero,
-    /// Take the mean of the known values of their column.
-    Mean,
-}
-
-/// What becomes of the features of edges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EdgeFeatures {
-    /// Nodes get the mean of those of their edges, beside features of their own.
-    Mean,
-    /// Nodes get the sum of those of their edges, beside features of their own.
-    Sum,
-    /// They are not read.
-    Off,
-}
-
-/// How the data is read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DataConfig {
-    /// Which nodes are trained on, chosen on and scored.
-    pub split: SplitChoice,
-    /// Root of the random numbers of drawn splits; apart from [`Config::seed`], so that seeds share a split.
-    pub split_seed: u64,
-    /// Edges `(v, v)`.
-    pub self_loops: SelfLoops,
-    /// Edges that are there several times.
-    pub duplicates: Duplicates,
-    /// Nodes without edges.
-    pub isolated: Isolated,
-    /// Features that are not there.
-    pub nan_features: NanFeatures,
-    /// Features of edges; auto: their mean, where nodes have none of their own.
-    pub edge_features: Auto<EdgeFeatures>,
-    /// Files that number their nodes begin with 1.
-    pub one_based: bool,
-    /// A first line that is no row of its table is passed over.
-    pub skip_header: bool,
-    /// Gibibytes that one packed file may unpack to.
-    pub max_decompressed: f64,
-    /// Scaling of features; auto: standard for dense, row for sparse ones.
-    pub features: Auto<Scaling>,
-}
-
-impl Default for DataConfig {
-    fn default() -> Self {
-        Self {
-            split: SplitChoice::default(),
-            split_seed: 0,
-            self_loops: SelfLoops::default(),
-            duplicates: Duplicates::default(),
-            isolated: Isolated::default(),
-            nan_features: NanFeatures::default(),
-            edge_features: Auto::Auto,
-            one_based: false,
-            skip_header: false,
-            max_decompressed: 8.0,
-            features: Auto::Auto,
-        }
-    }
 }
 
 /// How the best model is chosen.

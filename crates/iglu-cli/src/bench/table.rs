@@ -61,7 +61,7 @@ fn of_trial(t: &Trial) -> Vec<String> {
 fn row(p: &Phase) -> String {
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     format!(
-        "{:<12}{:>9.4}{:>10.2}{:>10.1}{:>8.2}{:>8.1}{:>8}{:>8}{:>8.2}",
+        "{:<12}{:>9.4}{:>10.2}{:>10.1}{:>8.2}{:>8.1}{:>8}{:>8}{:>8}",
         p.name,
         p.seconds,
         p.gflop,
@@ -70,7 +70,8 @@ fn row(p: &Phase) -> String {
         p.gbytes_per_second,
         percent(p.peak_share),
         percent(p.memory_share),
-        p.ratio
+        // A phase that had nothing to do has no ratio.
+        if p.ratio.is_finite() { format!("{:.2}", p.ratio) } else { "-".to_string() }
     )
 }
 

@@ -16,6 +16,29 @@ use std::path::PathBuf;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+/// The small datasets of `tests/golden/../wild`: folder, and the file or name in it.
+pub fn wild() -> Vec<(&'static str, &'static str)> {
+    let mut all = vec![
+        ("shchur", "one_way.npz"),
+        ("shchur", "weighted.npz"),
+        ("shchur", "bare.npz"),
+        ("yandex", "toy.npz"),
+        ("matlab", "packed.mat"),
+        ("matlab", "unpacked.mat"),
+        ("matlab", "big_endian.mat"),
+        ("musae/pages", ""),
+        ("musae/streams", ""),
+        ("geom_gcn", "words"),
+        ("geom_gcn", "film"),
+        ("tables/quoted", ""),
+        ("tables/plain", "toy_edges.txt"),
+    ];
+    if cfg!(feature = "parquet") {
+        all.extend([("tables/columns", ""), ("tables/typed", "")]);
+    }
+    all
+}
+
 /// Checks that a message has these fragments and a remedy.
 pub fn assert_says(case: &str, e: &Error, fragments: &[&str]) {
     let text = e.to_string();
