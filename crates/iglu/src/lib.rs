@@ -61,6 +61,7 @@ pub mod program;
 pub mod rng;
 pub mod run;
 pub mod side;
+mod table;
 mod tensors;
 
 pub use buffer::{Buffer, Keeper};
@@ -72,3 +73,4 @@ pub use kernels::rowwise::Activation;
 pub use mat::{Features, Mat, Real, Scratch, SparseMat};
 pub use operator::{Norm, Operator};
 pub use pattern::Pattern;
+pub use table::{Storage, Table};
