@@ -63,6 +63,7 @@ pub mod program;
 pub mod rng;
 pub mod run;
 pub mod side;
+mod table;
 mod tensors;
 
 pub use buffer::{Buffer, Keeper};
@@ -75,3 +76,4 @@ pub use mat::{Features, Mat, Real, Scratch, SparseMat};
 pub use operator::{Norm, Operator};
 pub use pattern::Pattern;
 pub use permutation::Permutation;
+pub use table::{Storage, Table};

@@ -21,7 +21,7 @@ use crate::model::{Model, ModelShape, Preprocess};
 use crate::network::Network;
 use crate::observe::{HistoryPoint, Observer, Report, Stopwatch};
 use crate::side::Sides;
-use crate::{Dataset, Error, Features, Interrupt, Labels, Mat, Real, Result, communities};
+use crate::{Dataset, Error, Features, Interrupt, Labels, Mat, Result, communities};
 use course::Course;
 use std::sync::Arc;
 
@@ -187,7 +187,7 @@ fn reordering_pays(config: &Config, data: &Dataset) -> bool {
         Setting::Transductive => data.graph.nodes(),
         Setting::Inductive => data.split.train.len(),
     };
-    let bytes = rows * config.network.hidden.or(HIDDEN) * size_of::<Real>();
+    let bytes = rows * config.network.hidden.or(HIDDEN) * config.network.cache.bytes();
     config.network.layers > 1 && bytes > CACHED
 }
 

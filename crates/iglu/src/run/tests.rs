@@ -109,7 +109,8 @@ type Case = (&'static str, fn(&mut Config));
 
 #[test]
 fn every_kind_of_state_is_kept() {
-    let cases: [Case; 8] = [
+    let cases: [Case; 9] = [
+        ("rounded caches", |c| c.network.cache = crate::Storage::Bf16),
         ("batch norm", |c| c.network.norm = NormKind::Batch),
         ("polish", |c| c.train.polish = 3),
         ("momentum", |c| (c.optim.method, c.optim.momentum, c.optim.lr) = (Method::Sgd, 0.9, 0.01)),
