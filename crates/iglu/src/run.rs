@@ -181,6 +181,9 @@ pub fn resolve(config: &Config, data: &Dataset) -> Config {
 /// does not depend on the machine.
 const CACHED: usize = 32 << 20;
 
+/// Neighbours from which on products with the graph take enough of an epoch to repay the search for communities.
+const READ_OFTEN: usize = 32;
+
 /// Whether embeddings are too large for the caches, and rows are read often enough.
 fn reordering_pays(config: &Config, data: &Dataset) -> bool {
     let rows = match config.train.setting {
@@ -188,7 +191,8 @@ fn reordering_pays(config: &Config, data: &Dataset) -> bool {
         Setting::Inductive => data.split.train.len(),
     };
     let bytes = rows * config.network.hidden.or(HIDDEN) * config.network.cache.bytes();
-    config.network.layers > 1 && bytes > CACHED
+    let often = data.graph.entries() >= READ_OFTEN * data.graph.nodes();
+    config.network.layers > 1 && bytes > CACHED && often
 }
 
 /// The data with communities one after the other, where the configuration wants that and they are not yet.

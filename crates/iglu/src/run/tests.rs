@@ -219,15 +219,22 @@ fn training_reorders_for_itself_alone() {
 }
 
 #[test]
-fn large_embeddings_are_reordered_and_small_ones_not() {
-    let (data, mut config) = (ring(), small());
-    assert!(super::reordered(&config, &data).is_none());
-    assert_eq!(super::resolve(&config, &data).data.reorder, Auto::Set(false));
-    // 120 rows of 4 bytes need 69,906 columns to leave the caches.
-    config.network.hidden = Auto::Set(69_907);
-    assert_eq!(super::resolve(&config, &data).data.reorder, Auto::Set(true));
-    config.network.layers = 1;
-    assert_eq!(super::resolve(&config, &data).data.reorder, Auto::Set(false), "no product but the first");
+fn large_embeddings_of_dense_graphs_are_reordered_and_others_not() {
+    let near: Vec<[u32; 2]> =
+        (0..NODES).flat_map(|i| (1..17).map(move |step| [i, (i + step) % NODES])).collect();
+    let dense = Graph::from_edges(NODES as usize, &near, EdgeOptions::default()).unwrap();
+    let dense = Dataset { graph: dense, ..ring() };
+    let check = |data: &Dataset, hidden: usize, layers: usize, expect: bool| {
+        let mut config = small();
+        (config.network.hidden, config.network.layers) = (Auto::Set(hidden), layers);
+        assert_eq!(super::resolve(&config, data).data.reorder, Auto::Set(expect), "{hidden} x {layers}");
+    };
+    // 120 rows leave the caches with 69,906 columns of 4 bytes.
+    check(&dense, 69_907, 2, true);
+    check(&dense, 8, 2, false);
+    check(&ring(), 69_907, 2, false);
+    check(&dense, 69_907, 1, false);
+    assert!(super::reordered(&small(), &dense).is_none());
 }
 
 /// Virtual nodes are laid out in a plane whose ties numbers break.
