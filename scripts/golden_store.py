@@ -1,5 +1,5 @@
-"""Writes crates/iglu-data/tests/golden/store_v1.iglu with Python's struct and zlib, from the format's description alone
-(crates/iglu-data/src/formats/store.rs). The tests read it, and write the same bytes.
+"""Writes store_v1.iglu and store_v2.iglu of crates/iglu-data/tests/golden with Python's struct and zlib, from the format's
+description alone (crates/iglu-data/src/formats/store.rs). The tests read them, and write the same bytes.
 
     python3 scripts/golden_store.py
 """
@@ -11,13 +11,14 @@ from pathlib import Path
 
 ABOUT, OFFSETS, NEIGHBOURS, WEIGHTS, DENSE = 1, 2, 3, 4, 5
 CLASSES, SPLITS, NODE_LETTERS, NODE_ENDS, CLASS_LETTERS, CLASS_ENDS = 9, 11, 12, 13, 14, 15
+ORDER = 16
 
 
 def padded(data):
     return data + bytes(-len(data) % 64)
 
 
-def store(sections):
+def store(sections, version):
     start = len(padded(bytes(64 + 32 * len(sections))))
     table, body = b"", b""
     for kind, number, data in sections:
@@ -25,7 +26,7 @@ def store(sections):
         table += struct.pack("<IIQQII", kind, number, place, len(data), zlib.crc32(padded(data)), 0)
         body += padded(data)
     table = table + bytes(start - 64 - len(table))
-    head = struct.pack("<8sIIQI", b"\x89IGLU\r\n\x1a", 1, len(sections), start + len(body), zlib.crc32(table))
+    head = struct.pack("<8sIIQI", b"\x89IGLU\r\n\x1a", version, len(sections), start + len(body), zlib.crc32(table))
     head += bytes(60 - len(head))
     return head + struct.pack("<I", zlib.crc32(head)) + table + body
 
@@ -57,5 +58,22 @@ sections = [
     (CLASS_LETTERS, 0, b"redgreenblue"),
     (CLASS_ENDS, 0, struct.pack("<3Q", 3, 8, 12)),
 ]
-path = Path(__file__).parent.parent / "crates/iglu-data/tests/golden/store_v1.iglu"
-path.write_bytes(store(sections))
+# The same data with its nodes in the order 2, 0, 3, 1: node 0 has place 1, node 1 place 3, node 2 place 0, node 3 place 2.
+ordered = [
+    sections[0],
+    (OFFSETS, 0, struct.pack("<5Q", 0, 1, 2, 3, 6)),
+    (NEIGHBOURS, 0, struct.pack("<6I", 3, 3, 3, 0, 1, 2)),
+    (WEIGHTS, 0, struct.pack("<6f", 1.5, 0.5, 2.0, 1.5, 0.5, 2.0)),
+    (OFFSETS, 1, struct.pack("<5Q", 0, 2, 2, 2, 2)),
+    (NEIGHBOURS, 1, struct.pack("<2I", 1, 2)),
+    (DENSE, 0, struct.pack("<8f", 4.5, 1e-3, 0, -1, 7, 1e9, 0.25, 3)),
+    (CLASSES, 0, struct.pack("<4i", 1, 0, -1, 2)),
+    (SPLITS, 0, struct.pack("<7I", 3, 1, 0, 2, 0, 1, 3)),
+    (NODE_LETTERS, 0, "adagraceß".encode()),
+    (NODE_ENDS, 0, struct.pack("<4Q", 0, 3, 8, 10)),
+    *sections[-2:],
+    (ORDER, 0, struct.pack("<4I", 2, 0, 3, 1)),
+]
+golden = Path(__file__).parent.parent / "crates/iglu-data/tests/golden"
+(golden / "store_v1.iglu").write_bytes(store(sections, 1))
+(golden / "store_v2.iglu").write_bytes(store(ordered, 2))

@@ -135,11 +135,14 @@ struct ReadingArgs {
     /// GiB that one packed file may unpack to
     #[arg(long, value_name = "GIB", allow_negative_numbers = true)]
     max_decompressed: Option<String>,
+    /// Puts nodes of a community next to each other: true, false, auto (large graphs, while training)
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    reorder: Option<String>,
 }
 
 impl ReadingArgs {
     /// Flags, their keys and what was given.
-    fn table(&self) -> [(&'static str, &'static str, &Option<String>); 9] {
+    fn table(&self) -> [(&'static str, &'static str, &Option<String>); 10] {
         [
             ("--split", "data.split", &self.split),
             ("--self-loops", "data.self_loops", &self.self_loops),
@@ -150,6 +153,7 @@ impl ReadingArgs {
             ("--one-based", "data.one_based", &self.one_based),
             ("--skip-header", "data.skip_header", &self.skip_header),
             ("--max-decompressed", "data.max_decompressed", &self.max_decompressed),
+            ("--reorder", "data.reorder", &self.reorder),
         ]
     }
 }

@@ -17,7 +17,7 @@ use iglu::observe::Stopwatch;
 use iglu::{Dataset, Result};
 use iglu_data::card::Problem;
 use iglu_data::checkpoint::Found;
-use iglu_data::{DEFAULT_SOURCE, LoadOptions, Verify};
+use iglu_data::{DEFAULT_SOURCE, Layout, LoadOptions, Verify};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -74,6 +74,11 @@ fn long_help() -> String {
 /// How the data is to be read, as the configuration has it.
 pub fn load_options(data: &DataConfig) -> LoadOptions {
     LoadOptions { verify: Verify::Everything, ..LoadOptions::from(data) }
+}
+
+/// How data to train on is to be read: nothing is shown node by node, so any order will do.
+pub fn training_options(data: &DataConfig) -> LoadOptions {
+    LoadOptions { layout: Layout::Stored, ..load_options(data) }
 }
 
 /// Trains in a pool of its own.
@@ -142,7 +147,7 @@ impl TrainArgs {
 
     fn read(&self, source: &str, how: &DataConfig, progress: &mut Progress) -> Result<Dataset> {
         progress.wait(&format!("reading {source}"));
-        let data = iglu_data::load(source, &load_options(how))?;
+        let data = iglu_data::load(source, &training_options(how))?;
         if !self.quiet {
             text::notes(&data.notes);
             let problem = |p: &Problem| format!("{} ({})", p.what, p.remedy);

@@ -69,6 +69,8 @@ pub struct LoadOptions {
     pub edge_features: Auto<EdgeFeatures>,
     /// How much of a store is read to check it.
     pub verify: Verify,
+    /// Where a store has its nodes in another order than the file it was made of: in which they are wanted.
+    pub layout: Layout,
 }
 
 impl From<&DataConfig> for LoadOptions {
@@ -99,6 +101,18 @@ pub enum Verify {
     Structure,
     /// And the checksums of all bytes.
     Everything,
+}
+
+/// The order of the nodes of a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// Numbers mean what they mean in the file that the data came from: right for whoever shows or writes something for
+    /// each node.
+    #[default]
+    File,
+    /// As they are stored, without work; [`Dataset::order`] has the numbers in the file. For training, which gives
+    /// nothing for each node.
+    Stored,
 }
 
 /// What data is for, and so what it must hold.

@@ -2,7 +2,7 @@
 
 use crate::LoadOptions;
 use iglu::config::{Isolated, NanFeatures};
-use iglu::{Dataset, Error, Features, Graph, Result};
+use iglu::{Dataset, Error, Features, Result};
 
 /// Sparse features may declare columns that no entry is in; more than this are none, and a network would take memory
 /// for each.
@@ -15,7 +15,7 @@ pub(crate) fn apply(data: &mut Dataset, options: &LoadOptions) -> Result<()> {
         return Err(Error::data("x", found, "leave out columns that are 0 everywhere"));
     }
     if options.isolated == Isolated::Error {
-        refuse_isolated(&data.graph)?;
+        refuse_isolated(data)?;
     }
     let filled = match options.nan_features {
         NanFeatures::Error => return Ok(()),
@@ -32,10 +32,12 @@ pub(crate) fn apply(data: &mut Dataset, options: &LoadOptions) -> Result<()> {
     Ok(())
 }
 
-fn refuse_isolated(graph: &Graph) -> Result<()> {
+fn refuse_isolated(data: &Dataset) -> Result<()> {
+    let graph = &data.graph;
     let mut heard = vec![false; graph.nodes()];
     graph.columns().iter().for_each(|&u| heard[u as usize] = true);
-    let mut alone = (0..graph.nodes()).filter(|&v| graph.neighbours(v).is_empty() && !heard[v]);
+    let is_alone = |v: usize| graph.neighbours(v).is_empty() && !heard[v];
+    let mut alone = (0..graph.nodes() as u32).filter(|&number| is_alone(data.place(number) as usize));
     let Some(first) = alone.next() else { return Ok(()) };
     let more = alone.count();
     let others = if more > 0 { format!(" (and {more} more nodes)") } else { String::new() };
@@ -84,7 +86,7 @@ fn means(features: &Features) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iglu::{EdgeOptions, Labels, Mat, SparseMat, Split};
+    use iglu::{EdgeOptions, Graph, Labels, Mat, SparseMat, Split};
 
     const NAN: f32 = f32::NAN;
 

@@ -51,9 +51,9 @@ pub fn decided(choice: &SplitChoice, data: &Dataset) -> SplitChoice {
 pub fn choose_split(data: &mut Dataset, choice: &SplitChoice, seed: u64) -> Result<()> {
     let key = Key::new(seed).with("split");
     let chosen = match decided(choice, data) {
-        SplitChoice::Random(shares) => random(&data.labels, shares, key)?,
+        SplitChoice::Random(shares) => random(data, shares, key)?,
         SplitChoice::PerClass(counts) => per_class(data, counts, key)?,
-        SplitChoice::File(path) => from_file(Path::new(&path), data.graph.nodes())?,
+        SplitChoice::File(path) => from_file(Path::new(&path), data)?,
         SplitChoice::Stored(number) => split::pick(&data.splits, number, "split")?,
         SplitChoice::Auto => unreachable!("decided above"),
     };
@@ -72,9 +72,10 @@ fn none_stored() -> Error {
     Error::data("split", "no split is stored with the data", "draw one: --split random:0.6,0.2,0.2")
 }
 
-/// Labelled nodes in random order.
-fn shuffled(labels: &Labels, key: Key) -> Result<Vec<u32>> {
-    let mut nodes: Vec<u32> = (0..labels.len() as u32).filter(|&v| labels.known(v as usize)).collect();
+/// Labelled nodes in random order, the same in whichever order the data has them.
+fn shuffled(data: &Dataset, key: Key) -> Result<Vec<u32>> {
+    let nodes = (0..data.labels.len() as u32).map(|number| data.place(number));
+    let mut nodes: Vec<u32> = nodes.filter(|&v| data.labels.known(v as usize)).collect();
     if nodes.is_empty() {
         return Err(Error::data(
             "split",
@@ -86,17 +87,19 @@ fn shuffled(labels: &Labels, key: Key) -> Result<Vec<u32>> {
     Ok(nodes)
 }
 
-fn sorted(nodes: &[u32]) -> Vec<u32> {
+/// Nodes in the order of the file.
+fn sorted(data: &Dataset, nodes: &[u32]) -> Vec<u32> {
     let mut nodes = nodes.to_vec();
-    nodes.sort_unstable();
+    nodes.sort_unstable_by_key(|&v| data.number(v));
     nodes
 }
 
-fn random(labels: &Labels, [train, val, test]: [f64; 3], key: Key) -> Result<Split> {
-    let nodes = shuffled(labels, key)?;
+fn random(data: &Dataset, [train, val, test]: [f64; 3], key: Key) -> Result<Split> {
+    let nodes = shuffled(data, key)?;
     let end = |share: f64| ((nodes.len() as f64 * share).round() as usize).min(nodes.len());
     let (a, b, c) = (end(train), end(train + val), end(train + val + test));
-    Ok(Split { train: sorted(&nodes[..a]), val: sorted(&nodes[a..b]), test: sorted(&nodes[b..c]) })
+    let part = |nodes: &[u32]| sorted(data, nodes);
+    Ok(Split { train: part(&nodes[..a]), val: part(&nodes[a..b]), test: part(&nodes[b..c]) })
 }
 
 /// The first nodes of each class in random order, then nodes of any class.
@@ -111,7 +114,7 @@ fn per_class(data: &mut Dataset, [each, val, test]: [usize; 3], key: Key) -> Res
         *seen += 1;
         *seen <= each
     };
-    let (train, rest): (Vec<u32>, Vec<u32>) = shuffled(&data.labels, key)?.into_iter().partition(&mut take);
+    let (train, rest): (Vec<u32>, Vec<u32>) = shuffled(data, key)?.into_iter().partition(&mut take);
     if rest.len() < val + test {
         let found =
             format!("{val} and {test} nodes beside {each} of each class, but only {} are left", rest.len());
@@ -125,7 +128,7 @@ fn per_class(data: &mut Dataset, [each, val, test]: [usize; 3], key: Key) -> Res
             .push(format!("fewer than {each} labelled nodes, all of them for training, in class {list}"));
     }
     let (val, test) = (&rest[..val], &rest[val..val + test]);
-    Ok(Split { train: sorted(&train), val: sorted(val), test: sorted(test) })
+    Ok(Split { train: sorted(data, &train), val: sorted(data, val), test: sorted(data, test) })
 }
 
 /// The first few of a list.
@@ -135,10 +138,10 @@ fn listed(items: &[String]) -> String {
     if items.len() > MOST { format!("{shown} and {} more", items.len() - MOST) } else { shown }
 }
 
-fn from_file(path: &Path, n: usize) -> Result<Split> {
+fn from_file(path: &Path, data: &Dataset) -> Result<Split> {
     let read = || {
         let mut npz = Npz::open(path, Limits::default())?;
-        let numbering = Numbering::from_zero(n);
+        let numbering = Numbering::from_zero(data.graph.nodes());
         let splits =
             split::stored(&mut npz, numbering, Purpose::Train).map_err(|e| e.within(&quoted(path)))?;
         splits.into_iter().next().ok_or_else(|| {
@@ -146,7 +149,9 @@ fn from_file(path: &Path, n: usize) -> Result<Split> {
                 .within(&quoted(path))
         })
     };
-    read().map_err(|e| e.within("split"))
+    let place = |nodes: Vec<u32>| nodes.into_iter().map(|number| data.place(number)).collect();
+    let Split { train, val, test } = read().map_err(|e: Error| e.within("split"))?;
+    Ok(Split { train: place(train), val: place(val), test: place(test) })
 }
 
 #[cfg(test)]
@@ -203,6 +208,21 @@ mod tests {
         assert_eq!(sizes(&data.split), [21 + 20 + 21 + 20, 5, 1]);
         assert!(data.notes[0].ends_with("in class 1 (20), 3 (20)"), "{:?}", data.notes);
         refused("per-class:20,8,3", "8 and 3 nodes beside 20 of each class, but only 10 are left");
+    }
+
+    /// The nodes that are drawn do not depend on the order the data has them in.
+    #[test]
+    fn an_order_of_the_nodes_changes_no_split() {
+        let file = crate::testing::folder("split-order").join("s.npz");
+        let split = Split { train: vec![3, 1], val: vec![7], test: vec![5, 6] };
+        crate::write_plain(&file, &Dataset { split, ..hundred() }).unwrap();
+        let turned = iglu::Permutation::new((0..100).map(|v| (v * 37 + 11) % 100).collect()).unwrap();
+        for choice in ["random:0.5,0.3,0.2", "per-class:5,20,30", "auto", file.to_str().unwrap()] {
+            let options = LoadOptions { split_choice: choice.parse().unwrap(), ..Default::default() };
+            let moved = crate::prepare(hundred().reordered(&turned), &options).unwrap();
+            assert_ne!(moved.split, chosen(choice, 0).unwrap().split, "{choice}");
+            assert_eq!(moved.in_file_order(), chosen(choice, 0).unwrap(), "{choice}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod common;
 use common::reading::{self, assert_close, numbers};
 use iglu::{Dataset, EdgeOptions, Features, Graph, Labels, Names, SelfLoops, Split};
 use iglu_data::formats::{npy, npz::Npz};
-use iglu_data::{Card, Limits, LoadOptions, Verify, load, write_npy, write_plain, write_store};
+use iglu_data::{Card, Layout, Limits, LoadOptions, Verify, load, write_npy, write_plain, write_store};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -135,6 +135,19 @@ fn a_store_reads_and_writes_as_described() {
     assert_eq!((&data.notes[0][..], data.source.as_deref()), ("made by hand", Some("golden_store.py")));
     let again = common::folder("store").join("again.iglu");
     write_store(&again, &data).unwrap();
+    assert!(std::fs::read(&again).unwrap() == std::fs::read(&path).unwrap(), "other bytes");
+}
+
+/// The same data in another order, put together by hand, too.
+#[test]
+fn a_store_with_an_order_reads_and_writes_as_described() {
+    let path = golden("store_v2.iglu");
+    let everything = LoadOptions { verify: Verify::Everything, ..Default::default() };
+    assert_eq!(load_path(&path, &everything), load_path(&golden("store_v1.iglu"), &everything));
+    let stored = load_path(&path, &LoadOptions { layout: Layout::Stored, ..everything });
+    assert_eq!(stored.order.as_ref().unwrap().old(), [2, 0, 3, 1]);
+    let again = common::folder("store-order").join("again.iglu");
+    write_store(&again, &stored).unwrap();
     assert!(std::fs::read(&again).unwrap() == std::fs::read(&path).unwrap(), "other bytes");
 }
 

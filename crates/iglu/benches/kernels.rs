@@ -11,7 +11,8 @@ use iglu::observe::Stopwatch;
 use iglu::optim::{OptimOptions, Optimiser};
 use iglu::program::{Builder, Call, Dropping, Input, Job, Lanes, Norms, Objective, Program, RowSet, Source};
 use iglu::rng::Key;
-use iglu::{Activation, Mat, Real};
+use iglu::{Activation, EdgeOptions, Graph, Mat, Norm, Operator, Real, communities};
+use std::sync::Arc;
 
 /// Seconds of one call: the best of some repetitions.
 fn seconds(mut work: impl FnMut()) -> f64 {
@@ -152,6 +153,39 @@ impl Bench {
         }
     }
 
+    /// The same products before and after nodes are ordered by communities, by turns.
+    fn orders(&self) {
+        const ROUNDS: usize = 5;
+        for (blocks, each, degree) in [(80, 2_000, 14), (80, 2_000, 100), (40, 20_000, 14)] {
+            let name = format!("order {blocks} groups of {each}, degree {degree}");
+            if !self.wants(&name) {
+                continue;
+            }
+            let graph = grouped(blocks, each, degree);
+            let watch = Stopwatch::new();
+            let order = communities::order(&graph);
+            let found = watch.seconds();
+            let sorted = graph.reordered(&order);
+            println!("{name}: found in {found:.2} s, rows moved in {:.2} s", watch.seconds() - found);
+            let [before, after] = [graph, sorted].map(|g| Operator::new(Arc::new(g), Norm::Sym));
+            for cols in [128, 256] {
+                let x = random(before.graph().nodes(), cols, 1);
+                let mut out = Mat::zeros(x.rows(), cols);
+                let mut best = [f64::INFINITY; 2];
+                for _ in 0..ROUNDS {
+                    for (best, operator) in best.iter_mut().zip([&before, &after]) {
+                        *best = best.min(seconds(|| operator.apply_to(&x, &mut out)));
+                    }
+                }
+                let [a, b] = best;
+                println!(
+                    "{name}, {cols} columns: {a:.4} s before, {b:.4} s after, {:.2} times as fast",
+                    a / b
+                );
+            }
+        }
+    }
+
     /// A training step of one layer: gather, products, norm, activation, dropout, their gradients, Adam.
     fn steps(&self) {
         const NODES: usize = 40_000;
@@ -202,6 +236,20 @@ impl Bench {
     }
 }
 
+/// Groups that two edges in three stay inside, their nodes shuffled.
+fn grouped(blocks: u64, each: u64, degree: u64) -> Graph {
+    let (n, key) = (blocks * each, Key::new(9));
+    let mut ids: Vec<u32> = (0..n as u32).collect();
+    key.shuffle(&mut ids);
+    let edge = |i: u64| {
+        let (v, r) = (key.u64(2 * i) % n, key.u64(2 * i + 1));
+        let u = if r.is_multiple_of(3) { r / 3 % n } else { v / each * each + r / 3 % each };
+        [ids[u as usize], ids[v as usize]]
+    };
+    let edges: Vec<[u32; 2]> = (0..n * degree / 2).map(edge).collect();
+    Graph::from_edges(n as usize, &edges, EdgeOptions::default()).expect("ids below n")
+}
+
 /// `<alpha, X>`.
 struct Alpha<'a>(&'a Mat);
 
@@ -241,6 +289,7 @@ fn main() {
         }
         bench.rowwise();
         bench.aggregation();
+        bench.orders();
         bench.steps();
     });
 }

@@ -1,6 +1,7 @@
 //! A node classification problem in memory: graph, features, labels, split. Knows no files and no networks.
 
-use crate::{Error, Features, Graph, Result};
+use crate::{Error, Features, Graph, Mat, Permutation, Result};
+use rayon::prelude::*;
 
 /// What is to be predicted for each node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +81,12 @@ impl Split {
     /// No node in any part.
     pub fn is_empty(&self) -> bool {
         self.train.is_empty() && self.val.is_empty() && self.test.is_empty()
+    }
+
+    /// The same nodes under new numbers: `numbers[old] = new`. Lists keep their order.
+    fn renumbered(&self, numbers: &[u32]) -> Self {
+        let renumber = |ids: &[u32]| ids.iter().map(|&v| numbers[v as usize]).collect();
+        Self { train: renumber(&self.train), val: renumber(&self.val), test: renumber(&self.test) }
     }
 }
 
@@ -173,6 +180,8 @@ pub struct Dataset {
     pub split: Split,
     /// Every split that the data came with, in its order; empty: none.
     pub splits: Vec<Split>,
+    /// Where the file has other numbers: number there (`old`) of each node here; `None`: the same.
+    pub order: Option<Permutation>,
     /// What the data calls its nodes; `None`: 0, 1, 2, ...
     pub node_names: Option<Names>,
     /// What the data calls its classes; `None`: 0, 1, 2, ...
@@ -196,11 +205,67 @@ impl Dataset {
             labels,
             split,
             splits: Vec::new(),
+            order: None,
             node_names: None,
             class_names: None,
             notes: Vec::new(),
             source: None,
             licence: None,
+        }
+    }
+
+    /// The number in the file of node `v` here.
+    pub fn number(&self, v: u32) -> u32 {
+        self.order.as_ref().map_or(v, |order| order.old()[v as usize])
+    }
+
+    /// The node here that has number `v` in the file.
+    pub fn place(&self, v: u32) -> u32 {
+        self.order.as_ref().map_or(v, |order| order.new_places()[v as usize])
+    }
+
+    /// The same problem with its nodes in another order; [`Dataset::order`] remembers their numbers in the file.
+    ///
+    /// ```
+    /// # use iglu::{Dataset, EdgeOptions, Features, Graph, Labels, Mat, Permutation, Split};
+    /// # let graph = Graph::from_edges(3, &[[0, 1]], EdgeOptions::default())?;
+    /// # let labels = Labels::Classes { ids: vec![0, 1, 0], classes: 2 };
+    /// # let split = Split { train: vec![0, 1], val: vec![2], test: vec![] };
+    /// # let data = Dataset::new("three", graph, Features::Dense(Mat::zeros(3, 1)), labels, split);
+    /// let turned = data.reordered(&Permutation::new(vec![2, 0, 1])?);
+    /// assert_eq!((turned.split.train.as_slice(), turned.number(0)), (&[1, 2][..], 2));
+    /// assert_eq!(turned.in_file_order(), data);
+    /// # Ok::<(), iglu::Error>(())
+    /// ```
+    #[must_use]
+    pub fn reordered(&self, order: &Permutation) -> Self {
+        let numbers = order.new_places();
+        let all = self.order.as_ref().map_or_else(|| order.clone(), |earlier| order.after(earlier));
+        let name = |names: &Names| order.old().iter().map(|&v| names.get(v as usize)).collect();
+        let relation = |r: &Relation| Relation { graph: r.graph.reordered(order), ..r.clone() };
+        Self {
+            graph: self.graph.reordered(order),
+            relations: self.relations.iter().map(relation).collect(),
+            features: rows_in(&self.features, order.old()),
+            labels: self.labels.select(order.old()),
+            split: self.split.renumbered(numbers),
+            splits: self.splits.iter().map(|split| split.renumbered(numbers)).collect(),
+            order: (!all.is_identity()).then_some(all),
+            node_names: self.node_names.as_ref().map(name),
+            name: self.name.clone(),
+            class_names: self.class_names.clone(),
+            notes: self.notes.clone(),
+            source: self.source.clone(),
+            licence: self.licence.clone(),
+        }
+    }
+
+    /// The same problem with its nodes as in the file.
+    #[must_use]
+    pub fn in_file_order(self) -> Self {
+        match &self.order {
+            None => self,
+            Some(order) => self.reordered(&order.inverse()),
         }
     }
 
@@ -219,6 +284,9 @@ impl Dataset {
         }
         if let Some(names) = &self.node_names {
             same("node names", names.len())?;
+        }
+        if let Some(order) = &self.order {
+            same("order of nodes", order.old().len())?;
         }
         if self.features.cols() == 0 {
             return Err(Error::data("x", "0 columns", "give every node at least one feature"));
@@ -242,16 +310,29 @@ impl Dataset {
                     ));
                 };
                 if let Some(other) = slot.replace(name) {
-                    let found = format!("node {id} is already in {other}");
+                    let found = format!("node {} is already in {other}", self.number(id));
                     return Err(Error::data(at(), found, "each node belongs to one split, once"));
                 }
                 if name == "train" && !self.labels.known(id as usize) {
-                    let found = format!("training node {id} has no label");
+                    let found = format!("training node {} has no label", self.number(id));
                     return Err(Error::data(at(), found, "remove it from train or give it a label"));
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// Rows of features in another order, copied on all threads.
+fn rows_in(features: &Features, order: &[u32]) -> Features {
+    match features {
+        Features::Dense(x) if x.cols() > 0 => {
+            let mut out = Mat::zeros(x.rows(), x.cols());
+            let rows = out.data_mut().par_chunks_mut(x.cols()).zip(order);
+            rows.for_each(|(row, &old)| row.copy_from_slice(x.row(old as usize)));
+            Features::Dense(out)
+        }
+        other => other.select(order),
     }
 }
 

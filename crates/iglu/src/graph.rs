@@ -7,7 +7,7 @@
 
 mod rows;
 
-use crate::{Buffer, Error, Real, Result, first_where};
+use crate::{Buffer, Error, Permutation, Real, Result, first_where};
 use rayon::prelude::*;
 use rows::{Rows, Source};
 use std::ops::Range;
@@ -280,6 +280,21 @@ impl Graph {
         }
         rows.tidy();
         Self::of(rows, self.directed)
+    }
+
+    /// The same graph with its nodes in another order.
+    ///
+    /// ```
+    /// use iglu::{EdgeOptions, Graph, Permutation};
+    /// let path = Graph::from_edges(3, &[[0, 1], [1, 2]], EdgeOptions::default())?;
+    /// let turned = path.reordered(&Permutation::new(vec![1, 0, 2])?);
+    /// assert_eq!(turned.neighbours(0), &[1, 2]);
+    /// # Ok::<(), iglu::Error>(())
+    /// ```
+    #[must_use]
+    pub fn reordered(&self, order: &Permutation) -> Self {
+        assert_eq!(order.old().len(), self.nodes(), "an order has all nodes");
+        Self::with(rows::renumbered(self, order), self.directed, self.counts)
     }
 
     /// Several graphs side by side as one, their node ids one after the other.

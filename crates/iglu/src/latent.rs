@@ -38,8 +38,12 @@ pub fn complete(network: &NetworkConfig, setting: Setting, data: &Dataset) -> Re
     with_plane(data).map(Some)
 }
 
-/// The dataset with eight relations: four quadrants in the graph, four in the plane.
+/// The dataset with eight relations: four quadrants in the graph, four in the plane. Ties are broken by the nodes'
+/// numbers in the file, so that the same data has the same plane in any order.
 pub fn with_plane(data: &Dataset) -> Result<Dataset> {
+    if let Some(order) = &data.order {
+        return Ok(with_plane(&data.clone().in_file_order())?.reordered(order));
+    }
     let place = plane(&data.graph);
     let mut out = data.clone();
     out.relations = quadrants("graph", &edges(&data.graph), &place, false)?;

@@ -21,7 +21,7 @@ use crate::model::{Model, ModelShape, Preprocess};
 use crate::network::Network;
 use crate::observe::{HistoryPoint, Observer, Report, Stopwatch};
 use crate::side::Sides;
-use crate::{Dataset, Error, Features, Interrupt, Labels, Mat, Result};
+use crate::{Dataset, Error, Features, Interrupt, Labels, Mat, Result, communities};
 use course::Course;
 use std::sync::Arc;
 
@@ -120,8 +120,11 @@ impl<'a> Fit<'a> {
             return Err(Error::data("train", "no training node", fix));
         }
         let from = self.from.take();
+        let watch = Stopwatch::new();
         let completed = latent::complete(&self.config.network, self.config.train.setting, self.data)?;
-        let run = Run::prepare(&self, completed.as_ref().unwrap_or(self.data));
+        let data = completed.as_ref().unwrap_or(self.data);
+        let reordered = reordered(self.config, data);
+        let run = Run::prepare(&self, reordered.as_ref().unwrap_or(data), watch);
         let mut course = match from {
             None => Course::begin(&run, observer)?,
             Some(checkpoint) => Course::resume(&run, checkpoint)?,
@@ -170,7 +173,34 @@ pub fn resolve(config: &Config, data: &Dataset) -> Config {
     };
     c.data.features = Auto::Set(c.data.features.or(scaling));
     c.network.degree_scale = Auto::Set(c.network.degree_scale.or(mean_log_degree(data)));
+    c.data.reorder = Auto::Set(c.data.reorder.or(reordering_pays(&c, data)));
     c
+}
+
+/// Bytes of an embedding that the last cache of most machines holds: then any order will do. A constant, so that a run
+/// does not depend on the machine.
+const CACHED: usize = 32 << 20;
+
+/// Neighbours from which on products with the graph take enough of an epoch to repay the search for communities.
+const READ_OFTEN: usize = 32;
+
+/// Whether embeddings are too large for the caches, and rows are read often enough.
+fn reordering_pays(config: &Config, data: &Dataset) -> bool {
+    let rows = match config.train.setting {
+        Setting::Transductive => data.graph.nodes(),
+        Setting::Inductive => data.split.train.len(),
+    };
+    let bytes = rows * config.network.hidden.or(HIDDEN) * config.network.cache.bytes();
+    let often = data.graph.entries() >= READ_OFTEN * data.graph.nodes();
+    config.network.layers > 1 && bytes > CACHED && often
+}
+
+/// The data with communities one after the other, where the configuration wants that and they are not yet.
+///
+/// Only training does this, on data of its own: whatever has a row for each node is in the order of the file.
+pub fn reordered(config: &Config, data: &Dataset) -> Option<Dataset> {
+    let wanted = resolve(config, data).data.reorder.or(false) && data.order.is_none();
+    wanted.then(|| data.reordered(&communities::order(&data.graph)))
 }
 
 /// Mean of `ln(degree + 1)` over the training nodes; 1 where all are isolated.
@@ -198,8 +228,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn prepare(fit: &Fit<'_>, data: &'a Dataset) -> Self {
-        let watch = Stopwatch::new();
+    fn prepare(fit: &Fit<'_>, data: &'a Dataset, watch: Stopwatch) -> Self {
         let config = resolve(fit.config, data);
         let shape = ModelShape::of(data);
         let preprocess =

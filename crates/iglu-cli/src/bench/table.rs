@@ -53,6 +53,7 @@ fn of_trial(t: &Trial) -> Vec<String> {
         t.prepare_seconds,
         t.peak_bytes.map_or_else(|| "unknown".to_string(), bytes)
     ));
+    lines.extend(t.reorder_seconds.map(|s| format!("nodes reordered by communities in {s:.2} s")));
     lines.extend(t.aggregations.iter().map(aggregation));
     lines.extend(t.products.iter().map(product));
     lines

@@ -3,7 +3,7 @@
 use super::machine::Machine;
 use super::phase::{Phase, median};
 use crate::memory;
-use crate::train::load_options;
+use crate::train::training_options;
 use iglu::config::{Config, Scaling, Setting};
 use iglu::kernels::limits::Product;
 use iglu::lazy::plan::Step;
@@ -38,6 +38,8 @@ pub struct Trial {
     pub epochs: usize,
     /// Seconds of reading or making the data.
     pub load_seconds: f64,
+    /// Seconds of putting communities one after the other; nothing where nodes were left as they are.
+    pub reorder_seconds: Option<f64>,
     /// Seconds of operators and constant aggregates.
     pub prepare_seconds: f64,
     /// Largest resident size while preparing and training.
@@ -150,12 +152,15 @@ struct Epochs {
 /// Trains, and measures the machine's limits for the same work.
 pub fn run(order: &Order<'_>, machine: &mut Machine) -> Result<Trial> {
     let mut clock = Stopwatch::new();
-    let data = iglu_data::load(order.source, &load_options(&order.config.data))?;
+    let data = iglu_data::load(order.source, &training_options(&order.config.data))?;
     if data.split.train.is_empty() {
         return Err(Error::data(order.source, "no training node", "measure on data with a split"));
     }
     let load_seconds = clock.lap();
     memory::forget_peak();
+    let reordered = iglu::run::reordered(&order.config, &data);
+    let reorder_seconds = reordered.is_some().then(|| clock.lap());
+    let data = reordered.unwrap_or(data);
     let config = iglu::run::resolve(&order.config, &data);
     let preprocess =
         Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
@@ -191,6 +196,7 @@ pub fn run(order: &Order<'_>, machine: &mut Machine) -> Result<Trial> {
         rows: rows.len(),
         epochs: order.repeat,
         load_seconds,
+        reorder_seconds,
         prepare_seconds,
         peak_bytes,
         square_ratio: epoch.seconds / (epoch.square_seconds + epoch.memory_seconds),

@@ -32,6 +32,19 @@ fn every_phase_has_its_time_and_work() {
 }
 
 #[test]
+fn reordering_is_told_with_its_time() {
+    let scratch = Scratch::new("bench-order");
+    scratch
+        .iglu("bench arxiv@0.01 --repeat 1 --reorder --out results")
+        .check(0, &[])
+        .says(&["nodes reordered by communities in "]);
+    let bench: Value = serde_json::from_slice(&scratch.read("results/bench.json")).unwrap();
+    assert!(number(&bench["trials"][0], "reorder_seconds") > 0.0);
+    let plain = scratch.json("bench arxiv@0.01 --repeat 1 --json");
+    assert!(plain["trials"][0]["reorder_seconds"].is_null(), "a small graph is left as it is");
+}
+
+#[test]
 fn what_cannot_be_measured_is_named() {
     let scratch = Scratch::new("bench-errors");
     scratch.iglu("bench nowhere.npz").check(66, &["nowhere.npz"]);

@@ -46,7 +46,7 @@ fn inspect_counts_for_people_and_programs() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_memory_named_is_about_what_training_takes() {
-    let scratch = Scratch::new("memory");
+    let scratch = Scratch::new("memory-named");
     for source in ["synth:village", "synth:arxiv@0.05"] {
         let estimate =
             scratch.json(&format!("inspect {source} --json"))["train_bytes_estimate"].as_f64().unwrap();

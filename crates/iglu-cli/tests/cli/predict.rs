@@ -46,6 +46,66 @@ fn predictions_have_the_scores_of_training() {
     }
 }
 
+/// Whatever order training had its nodes in, results are in that of the file.
+#[test]
+fn reordered_training_predicts_in_the_order_of_the_file() {
+    let scratch = Scratch::new("predict-order");
+    for setting in ["transductive", "inductive"] {
+        let flags = format!("--setting {setting} --reorder {SMALL}");
+        let trained = scratch.json(&format!("train --json --quiet --force --out run {flags}"));
+        assert_eq!(trained["config"]["data"]["reorder"], true);
+        let found = scratch.json("predict run synth:village --out scores.npy --json");
+        let scores = read_npy(&scratch.read("scores.npy"));
+        assert_eq!(Some(accuracy_on_test(&scores)), trained["test"].as_f64(), "{setting}");
+        for key in ["val", "test"] {
+            assert_eq!(found[key], trained[key], "{setting}: {key}");
+        }
+    }
+    scratch.iglu("predict run synth:village --out classes.csv").check(0, &[]);
+    let nodes: Vec<String> =
+        read_csv(&scratch.read("classes.csv"))[1..].iter().map(|r| r[0].clone()).collect();
+    assert_eq!(nodes, (0..2000).map(|v| v.to_string()).collect::<Vec<_>>());
+}
+
+/// A store with its nodes in another order is, for everybody but training, the data it was made of.
+#[test]
+fn a_reordered_store_is_its_source() {
+    let scratch = Scratch::new("store-order");
+    scratch.iglu("convert synth:village plain.iglu").check(0, &[]);
+    scratch.iglu("convert plain.iglu g.iglu --reorder").check(0, &[]).says(&["2,000 nodes"]);
+    assert!(scratch.read("plain.iglu") != scratch.read("g.iglu"));
+    for split in ["0", "random:0.3,0.3,0.3"] {
+        let train = |data: &str, out: &str, more: &str| {
+            let flags = format!("--split {split} --json --quiet --force --out {out} {more} {SMALL}");
+            scratch.json(&format!("train {data} {flags}"))
+        };
+        let (here, there) = (train("plain.iglu", "a", "--reorder"), train("g.iglu", "b", "--reorder"));
+        assert_eq!((&here["val"], &here["test"]), (&there["val"], &there["test"]));
+        assert!(scratch.read("a/best.safetensors") == scratch.read("b/best.safetensors"), "models differ");
+        for command in ["predict b DATA --json --out OUT", "embed b DATA --out OUT", "convert DATA OUT.iglu"]
+        {
+            let run = |data: &str, out: &str| {
+                scratch.iglu(&command.replace("DATA", data).replace("OUT", out)).check(0, &[]);
+                let file = scratch.names().into_iter().find(|name| name.starts_with(out)).unwrap();
+                scratch.read(&file)
+            };
+            assert!(run("plain.iglu", "one.npy") == run("g.iglu", "two.npy"), "{command}");
+            ["one.npy", "two.npy", "one.npy.iglu", "two.npy.iglu"]
+                .iter()
+                .for_each(|name| drop(std::fs::remove_file(scratch.path.join(name))));
+        }
+        let predicted = scratch.json("predict b g.iglu --out s.npy --json");
+        assert_eq!((&predicted["val"], &predicted["test"]), (&there["val"], &there["test"]), "{split}");
+        let scores = |data: &str| scratch.json(&format!("evaluate b {data} --json"))["scores"].clone();
+        assert_eq!(scores("g.iglu"), scores("plain.iglu"));
+    }
+    let card = |data: &str| scratch.json(&format!("inspect {data} --json"));
+    assert_eq!(card("g.iglu"), card("plain.iglu"));
+    scratch
+        .iglu("convert synth:village g.npz --reorder")
+        .check(64, &["--reorder", "no place for the nodes' numbers"]);
+}
+
 #[test]
 fn the_inductive_setting_predicts_on_the_whole_graph() {
     let scratch = Scratch::new("inductive");

@@ -72,7 +72,7 @@ fn epochs(scratch: &Scratch, folder: &str) -> usize {
 }
 
 /// Kills a run again and again until it ends; returns how often.
-fn kill_until_done(scratch: &Scratch, folder: &str, dice: &mut Dice, longest: u64) -> usize {
+fn kill_until_done(scratch: &Scratch, flags: &str, folder: &str, dice: &mut Dice, longest: u64) -> usize {
     let (mut kills, mut reached) = (0, 0);
     loop {
         let threads = [1, 2, 3, 8][dice.below(4) as usize];
@@ -80,7 +80,7 @@ fn kill_until_done(scratch: &Scratch, folder: &str, dice: &mut Dice, longest: u6
         let args = if begun {
             format!("train --resume {folder} --threads {threads}")
         } else {
-            format!("train {SMALL} --out {folder} --threads {threads} --force")
+            format!("train {flags} --out {folder} --threads {threads} --force")
         };
         let mut child = spawn(scratch, &args);
         std::thread::sleep(Duration::from_millis(dice.below(longest)));
@@ -109,11 +109,31 @@ fn killed_at_any_instant_a_run_ends_as_if_it_never_was() {
     let mut dice = Dice(7);
     while kills < wanted {
         let folder = format!("run{runs}");
-        kills += kill_until_done(&scratch, &folder, &mut dice, longest / 2 + 20);
+        kills += kill_until_done(&scratch, SMALL, &folder, &mut dice, longest / 2 + 20);
         check_same(&scratch, &folder, "whole");
         runs += 1;
     }
     println!("{kills} kills in {runs} runs");
+}
+
+/// Nodes get the same order again, and the data is still that of the file.
+#[test]
+fn a_run_on_reordered_nodes_goes_on() {
+    let scratch = Scratch::new("chaos-order");
+    let flags = format!("{SMALL} --reorder");
+    let begin = Instant::now();
+    scratch.iglu(&format!("train {flags} --out whole --threads 2")).check(0, &[]);
+    let longest = begin.elapsed().as_millis() as u64;
+    scratch.iglu(&format!("train {SMALL} --out plain --threads 2")).check(0, &[]);
+    let model = |folder: &str| scratch.read(&format!("{folder}/best.safetensors"));
+    assert!(model("plain") != model("whole"), "--reorder changes the draw of batches");
+    let (mut dice, mut kills, mut runs) = (Dice(11), 0, 0);
+    while kills < 2 {
+        let folder = format!("run{runs}");
+        kills += kill_until_done(&scratch, &flags, &folder, &mut dice, longest / 2 + 20);
+        check_same(&scratch, &folder, "whole");
+        runs += 1;
+    }
 }
 
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! What is legal but probably not meant, and what to do about it. Looks at graph counts, labels and split.
 
 use super::classes::ClassSize;
-use iglu::{Dataset, Labels, Split};
+use iglu::{Dataset, Graph, Labels, Split};
 use serde::Serialize;
 
 /// Something suspicious, and its remedy.
@@ -41,12 +41,16 @@ pub fn problems(data: &Dataset) -> Vec<Problem> {
     found
 }
 
+fn is_isolated(graph: &Graph, v: u32) -> bool {
+    graph.neighbours(v as usize).is_empty() && !graph.columns().contains(&v)
+}
+
 fn of_graph(data: &Dataset, found: &mut Vec<Problem>) {
     let (n, isolated) = (data.graph.nodes(), data.graph.isolated());
     if data.graph.entries() == 0 {
         let what = "there is no edge: nothing can be learned from neighbours";
         found.push(Problem::new(what, "check that the edges were saved"));
-    } else if isolated == 1 && data.graph.neighbours(0).is_empty() && !data.graph.columns().contains(&0) {
+    } else if isolated == 1 && is_isolated(&data.graph, data.place(0)) {
         let what = "node 0, and no other, has no edge: ids may start at 1";
         found.push(Problem::new(what, "if they do, set data.one_based to true"));
     } else if isolated * 2 > n {

@@ -8,7 +8,10 @@
 //!
 //! Numbers are little-endian; checksums are CRC-32, those of sections with their padding. The first 64 bytes keep this
 //! form in all versions. Kinds of sections: [`header::Kind`]. The section `About` is JSON ([`About`]) with the counts
-//! that the other sections must agree with. Kinds of edges have the sections of a graph under numbers from 1.
+//! that the other sections must agree with. Kinds of edges have the sections of a graph under numbers from 1. Where
+//! the nodes are in another order than in the file that the store was made of, `Order` has their numbers there; a
+//! store without it has version 1, so that older programs read it. Nodes are put back in the order of the file, unless
+//! [`crate::Layout`] says otherwise.
 //!
 //! Opening checks header, table, counts, and everything that is copied: labels, splits, names. Rows of graphs and
 //! features are mapped and used in place; [`crate::Verify`] says how much of them is read beforehand. A mapped file must

@@ -91,6 +91,8 @@ pub struct DataConfig {
     pub max_decompressed: f64,
     /// Scaling of features; auto: standard for dense, row for sparse ones.
     pub features: Auto<Scaling>,
+    /// Whether training puts nodes of a community next to each other; auto: where that pays.
+    pub reorder: Auto<bool>,
 }
 
 impl Default for DataConfig {
@@ -107,6 +109,7 @@ impl Default for DataConfig {
             skip_header: false,
             max_decompressed: 8.0,
             features: Auto::Auto,
+            reorder: Auto::Set(false),
         }
     }
 }

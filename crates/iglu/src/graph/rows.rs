@@ -5,7 +5,8 @@
 //! bucket scatters its messages into rows, sorts and merges them by itself, in cache. Stretches follow the order of
 //! the source, so a row meets its messages in that order whoever carried them.
 
-use crate::Real;
+use super::Graph;
+use crate::{Permutation, Real};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -54,6 +55,33 @@ pub(super) fn collect(n: usize, source: &impl Source) -> Rows {
     rows.tidy_chunks(&layout.buckets(), |span, chunk| {
         let weights = messages.weights.get(span.clone()).unwrap_or(&[]);
         scatter(&messages.keys[span], weights, chunk);
+    });
+    rows
+}
+
+/// The rows of a graph, its nodes in another order.
+pub(super) fn renumbered(from: &Graph, order: &Permutation) -> Rows {
+    let (order, place) = (order.old(), order.new_places());
+    let length = |&old: &u32| from.neighbours(old as usize).len() as u64;
+    let mut rows = Rows {
+        offsets: std::iter::once(0).chain(order.iter().map(length)).collect(),
+        neighbours: vec![0; from.entries()],
+        weights: from.weights.as_ref().map(|weights| vec![0.0; weights.len()]),
+    };
+    let mut end = 0;
+    let span = |rows: Range<usize>| {
+        let start = end;
+        end += order[rows.clone()].iter().map(length).sum::<u64>() as usize;
+        Span { rows, entries: start..end }
+    };
+    let spans: Vec<Span> = cut(order.len(), PARTS, SMALLEST_PART >> 4).into_iter().map(span).collect();
+    rows.tidy_chunks(&spans, |_, chunk| {
+        let rows = &order[chunk.first..chunk.first + chunk.lengths.len()];
+        let old = || rows.iter().map(|&old| old as usize);
+        let neighbours = old().flat_map(|old| from.neighbours(old));
+        chunk.neighbours.iter_mut().zip(neighbours).for_each(|(slot, &u)| *slot = place[u as usize]);
+        let weights = old().filter_map(|old| from.weights(old)).flatten();
+        chunk.weights.iter_mut().zip(weights).for_each(|(slot, &weight)| *slot = weight);
     });
     rows
 }

@@ -4,7 +4,7 @@ use super::{resolve, start};
 use crate::config::{Config, Order, Setting};
 use crate::look::Look;
 use crate::network::{ModelShape, Network};
-use crate::{Dataset, Features, Labels, Real, Result, latent};
+use crate::{Dataset, Features, Graph, Labels, Real, Result, latent};
 
 /// Something large that a run holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +64,11 @@ impl Sizes<'_> {
             item("program", BASE, ""),
             item("graph", self.graph(), "a store (iglu convert) is mapped, not read"),
             item("features", self.features(), "sparse features, or fewer of them"),
+            item(
+                "nodes in another order",
+                self.reordered(),
+                "--reorder=false, or a store made with --reorder",
+            ),
             item("features of neighbours", engines * self.first(), "a smaller --hops"),
             item("embeddings", engines * self.embeddings(), cached),
             item("aggregates", engines * self.aggregates(), cached),
@@ -102,6 +107,14 @@ impl Sizes<'_> {
     fn features(&self) -> u64 {
         let one = self.data.features.bytes() as u64;
         2 * one + if self.inductive() { (one as f64 * self.share()) as u64 } else { 0 }
+    }
+
+    /// Graph and features once more.
+    fn reordered(&self) -> u64 {
+        let again = self.config.data.reorder.or(false) && self.data.order.is_none();
+        let graphs = std::iter::once(&self.data.graph).chain(self.data.relations.iter().map(|r| &r.graph));
+        let bytes = graphs.map(Graph::bytes).sum::<usize>() + self.data.features.bytes();
+        if again { bytes as u64 } else { 0 }
     }
 
     /// What the first layer takes from neighbours, on both sides.

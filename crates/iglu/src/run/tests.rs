@@ -1,8 +1,9 @@
 use super::course::Fault;
 use super::{Fit, Trained};
 use crate::checkpoint::Checkpoint;
-use crate::config::{Auto, Batch, Config, Order, Proximal};
+use crate::config::{Auto, Batch, Config, Order, Proximal, Setting};
 use crate::layers::NormKind;
+use crate::metrics::Metric;
 use crate::observe::{Control, Event, HistoryPoint, Observer, RefreshPoint, Urgency};
 use crate::optim::Method;
 use crate::rng::Key;
@@ -189,4 +190,59 @@ fn a_start_that_diverges_is_repeated_more_slowly() {
     };
     let halved: Vec<_> = witness.events.iter().filter_map(halved).collect();
     assert_eq!(halved, [(0, 0.5), (0, 0.25), (0, 0.125)]);
+}
+
+/// Training on nodes in another order gives a model for the data as it is, and goes on where it was.
+#[test]
+fn training_reorders_for_itself_alone() {
+    let data = ring();
+    let mut config = small();
+    config.data.reorder = Auto::Set(true);
+    let reordered = super::reordered(&config, &data).expect("asked for");
+    assert_ne!(reordered.graph, data.graph, "an order that changes nothing tests nothing");
+    assert!(super::reordered(&config, &reordered).is_none(), "once is enough");
+    for setting in [Setting::Transductive, Setting::Inductive] {
+        config.train.setting = setting;
+        let run = |data: &Dataset| Fit::new(&config, data).run(&mut Witness::default()).unwrap();
+        let (here, there) = (run(&data), run(&reordered));
+        assert!(timeless(&here) == timeless(&there), "{setting:?}: the same training on data in that order");
+        // The scores of training are those of predictions in the order of the file.
+        let logits = here.model.predict(&data).unwrap();
+        assert_eq!(here.report.test, Metric::Accuracy.score(&logits, &data.labels, &data.split.test));
+        let moved = here.model.predict(&reordered).unwrap();
+        for v in 0..NODES {
+            let rows = logits.row(v as usize).iter().zip(moved.row(reordered.place(v) as usize));
+            rows.for_each(|(a, b)| assert!((a - b).abs() < 1e-4, "node {v}: {a} and {b}"));
+        }
+        assert!(check_resumes(&config, "reordered") > 3);
+    }
+}
+
+#[test]
+fn large_embeddings_of_dense_graphs_are_reordered_and_others_not() {
+    let near: Vec<[u32; 2]> =
+        (0..NODES).flat_map(|i| (1..17).map(move |step| [i, (i + step) % NODES])).collect();
+    let dense = Graph::from_edges(NODES as usize, &near, EdgeOptions::default()).unwrap();
+    let dense = Dataset { graph: dense, ..ring() };
+    let check = |data: &Dataset, hidden: usize, layers: usize, expect: bool| {
+        let mut config = small();
+        config.data.reorder = Auto::Auto;
+        (config.network.hidden, config.network.layers) = (Auto::Set(hidden), layers);
+        assert_eq!(super::resolve(&config, data).data.reorder, Auto::Set(expect), "{hidden} x {layers}");
+    };
+    // 120 rows leave the caches with 69,906 columns of 4 bytes.
+    check(&dense, 69_907, 2, true);
+    check(&dense, 8, 2, false);
+    check(&ring(), 69_907, 2, false);
+    check(&dense, 69_907, 1, false);
+    assert!(super::reordered(&small(), &dense).is_none());
+}
+
+/// Virtual nodes are laid out in a plane whose ties numbers break.
+#[test]
+fn the_plane_is_that_of_the_file() {
+    let data = ring();
+    let there = data.reordered(&crate::communities::order(&data.graph));
+    let plane = |data: &Dataset| crate::latent::with_plane(data).unwrap();
+    assert_eq!(plane(&there).in_file_order(), plane(&data));
 }

@@ -33,6 +33,9 @@ const BYTES: Layout = Layout { descr: "|i1", method: CompressionMethod::Deflated
 /// # Ok::<(), iglu::Error>(())
 /// ```
 pub fn write_plain(path: &Path, data: &Dataset) -> Result<()> {
+    if data.order.is_some() {
+        return write_plain(path, &data.clone().in_file_order());
+    }
     output::replace(path, |sink| {
         let mut out = Members { zip: ZipWriter::new(sink) };
         out.graph(&data.graph)?;

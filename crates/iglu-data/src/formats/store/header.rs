@@ -6,8 +6,10 @@ use std::ops::Range;
 
 /// First bytes of every store; a transfer as text damages them.
 pub(super) const MAGIC: [u8; 8] = *b"\x89IGLU\r\n\x1a";
-/// Version written, and the newest that is read.
-pub(super) const VERSION: u32 = 1;
+/// Newest version that is read; written where nodes have another order than in the file they came from.
+pub(super) const VERSION: u32 = 2;
+/// Version written where they have not, for programs that do not know of the other.
+const PLAIN_VERSION: u32 = 1;
 /// Bytes of the header.
 pub(super) const HEADER: usize = 64;
 /// Sections start at multiples of this.
@@ -53,10 +55,12 @@ pub(super) enum Kind {
     ClassLetters,
     /// u64: where each of them ends.
     ClassEnds,
+    /// u32: number of each node in the file that the store was made of; from version 2 on.
+    Order,
 }
 
 impl Kind {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::About,
         Self::Offsets,
         Self::Neighbours,
@@ -72,6 +76,7 @@ impl Kind {
         Self::NodeEnds,
         Self::ClassLetters,
         Self::ClassEnds,
+        Self::Order,
     ];
 
     fn of(code: u32) -> Option<Self> {
@@ -160,7 +165,9 @@ pub(super) fn write(sections: &[Section]) -> Vec<u8> {
     table.resize(start as usize - HEADER, 0);
     let mut out = Vec::with_capacity(start as usize);
     out.extend(MAGIC);
-    out.extend(VERSION.to_le_bytes());
+    let ordered = sections.iter().any(|section| section.kind == Kind::Order);
+    let version = if ordered { VERSION } else { PLAIN_VERSION };
+    out.extend(version.to_le_bytes());
     out.extend((sections.len() as u32).to_le_bytes());
     out.extend(length.to_le_bytes());
     out.extend(crc32fast::hash(&table).to_le_bytes());

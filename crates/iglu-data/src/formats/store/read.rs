@@ -5,11 +5,11 @@ use super::mapped::{self, Map, Plain};
 use super::{About, AboutGraph};
 use crate::formats::mirror::repeats;
 use crate::formats::{Place, open_file, unreadable};
-use crate::{LoadOptions, Purpose, Verify, quoted};
+use crate::{Layout, LoadOptions, Purpose, Verify, quoted};
 use iglu::config::Duplicates;
 use iglu::{
-    Buffer, Dataset, Error, Features, Graph, GraphParts, Labels, Mat, Names, Relation, Result, SelfLoops,
-    SparseMat, Split,
+    Buffer, Dataset, Error, Features, Graph, GraphParts, Labels, Mat, Names, Permutation, Relation, Result,
+    SelfLoops, SparseMat, Split,
 };
 use std::io::Read;
 use std::path::Path;
@@ -35,10 +35,11 @@ fn open(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     let about = store.about()?;
     let data = store.dataset(about, options)?;
     data.validate()?;
-    if options.verify != Verify::Header {
+    let moved = data.order.is_some() && options.layout == Layout::File;
+    if options.verify != Verify::Header || moved {
         check(&data)?;
     }
-    Ok(data)
+    Ok(if moved { data.in_file_order() } else { data })
 }
 
 /// Reads all rows and features: nothing in them is out of place.
@@ -101,6 +102,7 @@ impl Store {
         }
         data.node_names = self.names([Kind::NodeLetters, Kind::NodeEnds])?;
         data.class_names = self.names([Kind::ClassLetters, Kind::ClassEnds])?;
+        data.order = self.order()?;
         (data.splits, data.notes) = (splits, about.notes);
         (data.source, data.licence) = (about.source, about.licence);
         data.notes.extend(loops_note(about.graph, options.self_loops)?);
@@ -207,6 +209,12 @@ impl Store {
         };
         let splits = sizes.iter().map(&mut one).collect::<Result<Vec<Split>>>()?;
         if rest.is_empty() { Ok(splits) } else { Err(misfit("splits", format!("{} nodes more", rest.len()))) }
+    }
+
+    fn order(&mut self) -> Result<Option<Permutation>> {
+        let numbers = self.copied(Kind::Order)?;
+        let order = numbers.map(|n| Permutation::new(n.into_iter().map(u32::from_le_bytes).collect()));
+        order.transpose()
     }
 
     fn names(&mut self, [letters, ends]: [Kind; 2]) -> Result<Option<Names>> {

@@ -1,7 +1,8 @@
 use super::header::{ALIGN, HEADER, Kind, Section, parse_header};
-use crate::{LoadOptions, Purpose, Verify, load, write_store};
+use crate::{Layout, LoadOptions, Purpose, Verify, load, write_store};
 use iglu::{
-    Dataset, EdgeOptions, Features, Graph, Labels, Mat, Relation, Result, SelfLoops, SparseMat, Split,
+    Dataset, EdgeOptions, Features, Graph, Labels, Mat, Permutation, Relation, Result, SelfLoops, SparseMat,
+    Split,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,7 +110,7 @@ fn sections(bytes: &[u8]) -> Vec<Section> {
 
 #[test]
 fn every_flipped_bit_is_found() {
-    for (name, data) in [("flip", everything()), ("flip-bare", bare())] {
+    for (name, data) in [("flip", everything()), ("flip-bare", bare()), ("flip-order", reordered())] {
         let purpose = Purpose::Predict;
         let (path, bytes) = written(name, &data);
         let table = sections(&bytes);
@@ -163,10 +164,10 @@ fn newer_versions_and_files_sent_as_text_are_named() {
     let (path, mut bytes) = written("version", &everything());
     let text: Vec<u8> = bytes.iter().filter(|b| **b != b'\r').copied().collect();
     refused(&path, &text, &["sent as text?", "binary mode"]);
-    bytes[8] = 2;
+    bytes[8] = 3;
     let sum = crc32fast::hash(&bytes[..HEADER - 4]);
     bytes[HEADER - 4..HEADER].copy_from_slice(&sum.to_le_bytes());
-    refused(&path, &bytes, &["version 2 of the store", "update this one"]);
+    refused(&path, &bytes, &["version 3 of the store", "update this one"]);
 }
 
 /// Files with right checksums and wrong contents.
@@ -262,4 +263,50 @@ fn a_store_is_replaced_never_changed() {
     write_store(&path, &Dataset { features: Features::Dense(Mat::zeros(5, 3)), ..everything() }).unwrap();
     assert_eq!(first.features, everything().features);
     assert_ne!(open(&path, Verify::Header).unwrap().features, first.features);
+}
+
+/// Everything, its nodes in another order.
+fn reordered() -> Dataset {
+    everything().reordered(&Permutation::new(vec![3, 1, 0, 2, 4]).unwrap())
+}
+
+#[test]
+fn an_order_is_kept_and_the_nodes_come_back_as_they_were() {
+    let (path, bytes) = written("order", &reordered());
+    assert_eq!(bytes[8], 2, "readers that know no orders must refuse it");
+    assert_eq!(written("no-order", &everything()).1[8], 1, "others are read by all");
+    for verify in [Verify::Header, Verify::Structure, Verify::Everything] {
+        let options = LoadOptions { self_loops: SelfLoops::Keep, ..options(verify) };
+        let read = |layout| load(path.to_str().unwrap(), &LoadOptions { layout, ..options.clone() }).unwrap();
+        let stored = read(Layout::Stored);
+        assert_eq!(stored, reordered());
+        assert!(stored.features.is_kept(), "used in place");
+        assert_eq!(read(Layout::File), everything());
+    }
+    let again = load(path.to_str().unwrap(), &LoadOptions { layout: Layout::Stored, ..Default::default() });
+    write_store(&path, &Dataset { notes: reordered().notes, ..again.unwrap() }).unwrap();
+    assert!(fs::read(&path).unwrap() == bytes, "written again, other bytes");
+}
+
+#[test]
+fn orders_that_cannot_be_are_refused() {
+    let (path, good) = written("bad-order", &reordered());
+    let table = sections(&good);
+    let order = table.iter().find(|s| s.kind == Kind::Order).unwrap();
+    for (number, expect) in
+        [(1_u32, "node 1 has places 0 and 1"), (5, "place 0: node 5, but there are 5 nodes")]
+    {
+        let mut bytes = good.clone();
+        bytes[order.start as usize..order.start as usize + 4].copy_from_slice(&number.to_le_bytes());
+        refused(&path, &resealed(bytes, table.clone()), &["order of nodes", expect]);
+    }
+    let mut short = table.clone();
+    short.last_mut().unwrap().length -= 4;
+    refused(&path, &resealed(good.clone(), short), &["order of nodes: 4 rows"]);
+    // Rows are read when nodes are put back, so they are checked even if nobody asks.
+    let mut bytes = good.clone();
+    let start = table.iter().find(|s| s.kind == Kind::Neighbours).unwrap().start as usize;
+    bytes[start..start + 4].copy_from_slice(&9_u32.to_le_bytes());
+    fs::write(&path, resealed(bytes, table)).unwrap();
+    assert!(open(&path, Verify::Header).unwrap_err().to_string().contains("node 9"));
 }

@@ -39,6 +39,7 @@ pub fn write_store(path: &Path, data: &Dataset) -> Result<()> {
     arrays.push((Kind::Splits, 0, Numbers::U32(Cow::Owned(flat))));
     names(data.node_names.as_ref(), [Kind::NodeLetters, Kind::NodeEnds], &mut arrays);
     names(data.class_names.as_ref(), [Kind::ClassLetters, Kind::ClassEnds], &mut arrays);
+    arrays.extend(data.order.as_ref().map(|order| (Kind::Order, 0, Numbers::U32(order.old().into()))));
     output::replace(path, |sink| write(sink, &arrays))
 }
 
