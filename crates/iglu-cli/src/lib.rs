@@ -28,6 +28,7 @@ mod settings;
 mod signals;
 mod summary;
 mod synth;
+mod table;
 mod text;
 mod threads;
 mod train;

@@ -7,6 +7,7 @@
 pub mod card;
 mod caught;
 pub mod checkpoint;
+pub mod columns;
 mod fingerprint;
 pub mod formats;
 mod incident;
