@@ -5,13 +5,14 @@ use crate::folder::RunFolder;
 use crate::journal::{Board, Journal, Keeping};
 use crate::judge::{Depth, Judge};
 use crate::progress::Progress;
+use crate::resume;
 use crate::rhythm::Rhythm;
 use crate::summary::Summary;
-use crate::{memory, settings, text};
+use crate::{memory, settings, signals, text};
 use iglu::checkpoint::Checkpoint;
 use iglu::config::Config;
 use iglu::observe::{Control, Event, Observer, Report, Stopwatch, Urgency};
-use iglu::run::{Fit, Trained};
+use iglu::run::{Fit, Trained, Trials};
 use iglu::{Dataset, Error, Interrupt, Result, kernels};
 use iglu_data::checkpoint::Found;
 use iglu_data::{Card, Fingerprint};
@@ -28,6 +29,8 @@ pub struct Session<'a> {
     pub keep: Keep,
     /// Asks the run to stop.
     pub interrupt: Interrupt,
+    /// How settings that are left to the data are tried out.
+    pub trials: Trials,
     data_print: Fingerprint,
     card: Card,
     profile: Profile,
@@ -53,21 +56,18 @@ pub struct Finished {
 
 impl<'a> Session<'a> {
     /// Counts what there is.
-    pub fn new(data: &'a Dataset, source: &'a str, keep: Keep, interrupt: Interrupt) -> Self {
+    ///
+    /// From its end on signals ask the run to stop: before, there is nothing to keep.
+    pub fn new(data: &'a Dataset, source: &'a str, keep: Keep, trials: Trials) -> Self {
         let (card, profile) = (Card::of(data), Profile::of(data));
         let data_print = Fingerprint::of(data);
-        Self { data, source, keep, interrupt, data_print, card, profile, command: command() }
+        let interrupt = signals::ask();
+        Self { data, source, keep, interrupt, trials, data_print, card, profile, command: command() }
     }
 
     /// Refuses to go on with a run on other data.
     pub fn check_data(&self, then: &Fingerprint) -> Result<()> {
-        let differences = self.data_print.differences(then);
-        if differences.is_empty() {
-            return Ok(());
-        }
-        let found = format!("not the data of the run: {}", differences.join("; "));
-        let fix = "give the data the run was begun with, or begin a new run with --out";
-        Err(Error::data(format!("`{}`", self.source), found, fix))
+        resume::check_data(self.source, &self.data_print, then)
     }
 
     /// Trains from the beginning or from a checkpoint, and writes everything; `load` are the seconds that reading the
@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
         let watch = Stopwatch::new();
         let Keep { board, rhythm } = self.keep;
         let keeping = Keeping { folder, load, board, rhythm, source: self.source, data: &self.data_print };
-        let fit = Fit::new(config, self.data).interrupt(&self.interrupt);
+        let fit = Fit::new(config, self.data).interrupt(&self.interrupt).trials(self.trials);
         let (time, earlier, mut journal, fit) = match from {
             None => {
                 folder.clear()?;
@@ -110,7 +110,10 @@ impl<'a> Session<'a> {
         }
         let peak_rss_bytes = memory::peak_bytes();
         let mut clock = Stopwatch::new();
-        let scores = self.scores(&model)?;
+        let scores = match self.scores(&model) {
+            Err(Error::Interrupted { .. }) => return Err(stopped(folder, &report, config)?),
+            scores => scores?,
+        };
         report.seconds.eval += clock.lap();
         report.seconds.load = load;
         report.seconds.total = earlier + load + watch.seconds();
@@ -138,7 +141,7 @@ impl<'a> Session<'a> {
     }
 
     fn scores(&self, model: &iglu::model::Model) -> Result<Vec<Scores>> {
-        let logits = model.predict(self.data)?;
+        let logits = model.predict_until(self.data, &self.interrupt)?;
         Ok(Judge::new(model, self.data, &logits).scores(Depth::Cheap))
     }
 

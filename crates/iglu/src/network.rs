@@ -13,7 +13,7 @@ use crate::program::{
 use crate::rng::Key;
 use crate::side::Side;
 use crate::tensors::Tensors;
-use crate::{Dataset, Error, Labels, Mat, Real, Result};
+use crate::{Dataset, Error, Interrupt, Labels, Mat, Real, Result};
 use serde::{Deserialize, Serialize};
 
 /// What a network takes and gives.
@@ -122,7 +122,7 @@ impl Network {
     }
 
     /// The network without parameters.
-    fn outline(config: &NetworkConfig, shape: &ModelShape) -> Result<Self> {
+    pub(crate) fn outline(config: &NetworkConfig, shape: &ModelShape) -> Result<Self> {
         let mut network = Self {
             layers: Vec::new(),
             graph_layers: config.layers,
@@ -404,27 +404,29 @@ impl Network {
 
     /// Logits of every node by exact layer-wise inference: each layer for all nodes before the next.
     pub fn infer(&self, side: &Side) -> Mat {
-        self.infer_from(side, Vec::new(), 1)
+        self.embed(side, self.depth())
     }
 
-    /// Inference from layer `from` on, `known[m]` holding `X^m` where an upper layer needs it.
-    pub fn infer_from(&self, side: &Side, known: Vec<Mat>, from: usize) -> Mat {
-        self.infer_between(side, known, from, self.depth())
+    /// The same, with an error as soon as somebody asks to stop.
+    pub fn infer_until(&self, side: &Side, interrupt: &Interrupt) -> Result<Mat> {
+        self.embed_until(side, self.depth(), interrupt)
     }
 
     /// `X^k` of every node.
     pub fn embed(&self, side: &Side, k: usize) -> Mat {
-        self.infer_between(side, Vec::new(), 1, k)
+        self.embed_until(side, k, &Interrupt::new()).expect("nobody can ask to stop")
     }
 
-    /// `X^to` from `known` embeddings below layer `from`.
-    fn infer_between(&self, side: &Side, mut known: Vec<Mat>, from: usize, to: usize) -> Mat {
-        known.resize_with(to + 1, Mat::default);
-        for layer in &self.layers[from - 1..to] {
+    /// `X^to` of every node; asks before every layer and every product whether to stop.
+    fn embed_until(&self, side: &Side, to: usize, interrupt: &Interrupt) -> Result<Mat> {
+        let mut known = vec![Mat::default(); to + 1];
+        for layer in &self.layers[..to] {
             let mut z = Vec::new();
+            interrupt.check()?;
             if layer.k > 1 {
                 side.aggregate(layer, &known[layer.k - 1], &mut z);
             }
+            interrupt.check()?;
             let inputs = inputs(&layer.program, side, |m| &known[m], |_, part| &z[part]);
             let out = layer_output(layer, side, inputs);
             let done = layer.k;
@@ -435,7 +437,7 @@ impl Network {
                 }
             }
         }
-        known.pop().expect("one place for each layer")
+        Ok(known.pop().expect("one place for each layer"))
     }
 }
 
