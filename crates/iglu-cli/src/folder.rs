@@ -195,6 +195,20 @@ fn made_folders() -> MutexGuard<'static, Vec<PathBuf>> {
     MADE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Removes what was written into the folders that were made, for a program that is about to end before its first epoch:
+/// whatever has a result or a checkpoint stays.
+pub fn clear_begun() {
+    let kept = [names::SUMMARY, names::MODEL, checkpoint::LAST, checkpoint::PREVIOUS];
+    for path in made_folders().iter().rev() {
+        let keeps = |file: &PathBuf| file.is_dir() || kept.iter().any(|name| file.ends_with(name));
+        if !run_files(path).iter().any(keeps) {
+            // What cannot be removed is only untidy.
+            let _ = clear(path);
+        }
+        remove_empty(path);
+    }
+}
+
 /// Removes the folders that were made and have stayed empty, for a program that is about to end; those inside others
 /// first.
 pub fn abandon() {

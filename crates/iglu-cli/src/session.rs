@@ -56,13 +56,20 @@ pub struct Finished {
 
 impl<'a> Session<'a> {
     /// Counts what there is.
-    ///
-    /// From its end on signals ask the run to stop: before, there is nothing to keep.
     pub fn new(data: &'a Dataset, source: &'a str, keep: Keep, trials: Trials) -> Self {
         let (card, profile) = (Card::of(data), Profile::of(data));
         let data_print = Fingerprint::of(data);
-        let interrupt = signals::ask();
-        Self { data, source, keep, interrupt, trials, data_print, card, profile, command: command() }
+        Self {
+            data,
+            source,
+            keep,
+            interrupt: Interrupt::new(),
+            trials,
+            data_print,
+            card,
+            profile,
+            command: command(),
+        }
     }
 
     /// Refuses to go on with a run on other data.
@@ -86,12 +93,14 @@ impl<'a> Session<'a> {
         let fit = Fit::new(config, self.data).interrupt(&self.interrupt).trials(self.trials);
         let (time, earlier, mut journal, fit) = match from {
             None => {
+                signals::ask_nobody();
                 folder.clear()?;
                 let origin = self.origin(config)?;
                 let time = origin.time.clone();
                 (time, 0.0, Journal::begin(keeping, origin)?, fit)
             }
             Some(Found { checkpoint, around, .. }) => {
+                signals::ask(&self.interrupt);
                 let time = Run::read(folder.path())?.origin.time;
                 let (ran, earlier) = (checkpoint.notes.ran, checkpoint.notes.seconds.total);
                 if let Some((best, _)) = &checkpoint.notes.best {
@@ -101,7 +110,7 @@ impl<'a> Session<'a> {
                 (time, earlier, journal, fit.resume(checkpoint))
             }
         };
-        let trained = fit.run(&mut Both(progress, &mut journal));
+        let trained = fit.run(&mut Listeners { progress, journal: &mut journal, interrupt: &self.interrupt });
         progress.finish();
         let Trained { model, mut report } = trained.or_else(|e| failed(folder, e))?;
         folder.keep(&model)?;
@@ -201,17 +210,25 @@ fn stopped(folder: &RunFolder, report: &Report, config: &Config) -> Result<Error
     Ok(Error::interrupted(place, found, go_on(folder)))
 }
 
-/// Two listeners; the run stops when one of them asks for it.
-struct Both<'a>(&'a mut dyn Observer, &'a mut dyn Observer);
+/// Who listens to a run; it stops when one of them asks for it. From its first epoch on signals ask for it, too.
+struct Listeners<'a> {
+    progress: &'a mut dyn Observer,
+    journal: &'a mut dyn Observer,
+    interrupt: &'a Interrupt,
+}
 
-impl Observer for Both<'_> {
+impl Observer for Listeners<'_> {
     fn event(&mut self, event: &Event) -> Control {
-        let answers = [self.0.event(event), self.1.event(event)];
+        if matches!(event, Event::Epoch { .. }) {
+            signals::ask(self.interrupt);
+        }
+        let answers = [self.progress.event(event), self.journal.event(event)];
         if answers.contains(&Control::Stop) { Control::Stop } else { Control::Continue }
     }
 
     fn checkpoint(&mut self, checkpoint: &Checkpoint, urgency: Urgency) -> Result<()> {
-        self.0.checkpoint(checkpoint, urgency).and_then(|()| self.1.checkpoint(checkpoint, urgency))
+        self.progress.checkpoint(checkpoint, urgency)?;
+        self.journal.checkpoint(checkpoint, urgency)
     }
 }
 

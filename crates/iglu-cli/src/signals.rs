@@ -1,6 +1,6 @@
-//! Ctrl-C and SIGTERM. While a run goes on, the first asks it to stop and keep what it has; a second one, or two seconds,
-//! end the program at once. Outside of runs there is nothing to keep, and the first ends it. Whatever ends at once leaves
-//! no temporary file.
+//! Ctrl-C and SIGTERM. From the first epoch of a run on, the first asks it to stop and keep what it has; a second one, or
+//! two seconds, end the program at once. Before, and in other commands, there is nothing to keep, and the first ends it.
+//! Whatever ends at once leaves no temporary file.
 
 use iglu::Interrupt;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -18,7 +18,7 @@ enum Hearer {
     Nobody,
     /// The program, with nothing to keep.
     Program,
-    /// A run.
+    /// A run with epochs behind it.
     Run(Interrupt),
 }
 
@@ -53,11 +53,14 @@ impl Drop for Listening {
     }
 }
 
-/// A request that the next signal makes: from now on there is something to keep.
-pub fn ask() -> Interrupt {
-    let interrupt = Interrupt::new();
+/// From now on there is something to keep: the next signal makes this request.
+pub fn ask(interrupt: &Interrupt) {
     *hearer() = Hearer::Run(interrupt.clone());
-    interrupt
+}
+
+/// There is nothing to keep: another run begins.
+pub fn ask_nobody() {
+    *hearer() = Hearer::Program;
 }
 
 #[cfg(unix)]
@@ -71,8 +74,8 @@ mod unix {
     use std::time::Duration;
     use std::{process, thread};
 
-    /// How long a run may take to stop.
-    const PATIENCE: Duration = Duration::from_millis(1900);
+    /// How long a run may take to stop. Giving back some gigabytes takes a moment more.
+    const PATIENCE: Duration = Duration::from_millis(1600);
 
     pub(super) fn listen() {
         static ONCE: Once = Once::new();
@@ -86,10 +89,12 @@ mod unix {
         let told = hearer().clone();
         match told {
             Hearer::Nobody => {}
-            Hearer::Program if signal == SIGINT => end(signal, "stopped by Ctrl-C"),
-            Hearer::Program => end(signal, "stopped by SIGTERM"),
+            Hearer::Program => {
+                let message = if signal == SIGINT { "stopped by Ctrl-C" } else { "stopped by SIGTERM" };
+                end(signal, folder::clear_begun, message);
+            }
             Hearer::Run(interrupt) if interrupt.requested() => {
-                end(signal, "stopped at once: what the last checkpoint has is kept");
+                end(signal, folder::abandon, "stopped at once: what the last checkpoint has is kept");
             }
             Hearer::Run(interrupt) => {
                 CODE.store((128 + signal) as u8, Ordering::Relaxed);
@@ -104,14 +109,15 @@ mod unix {
     fn watch(signal: i32) {
         thread::sleep(PATIENCE);
         if !matches!(*hearer(), Hearer::Nobody) {
-            end(signal, "stopped in the middle of a long step: what the last checkpoint has is kept");
+            let message = "stopped in the middle of a long step: what the last checkpoint has is kept";
+            end(signal, folder::abandon, message);
         }
     }
 
     /// Ends the program; files that were being written are gone, those that were there before are not.
-    fn end(signal: i32, message: &str) -> ! {
+    fn end(signal: i32, tidy: fn(), message: &str) -> ! {
         iglu_data::output::abandon();
-        folder::abandon();
+        tidy();
         text::note_over_progress(message);
         process::exit(128 + signal)
     }

@@ -80,17 +80,27 @@ fn whoever_writes_leaves_the_old_file_and_no_part() {
     panic!("every file was finished before the signal");
 }
 
-/// A signal between the beginning of a run and its first epoch: nothing is left, or a folder that can go on.
+/// A signal between the beginning of a run and its first epoch.
 #[test]
-fn a_run_that_prepares_is_stopped_and_can_begin_again() {
+fn a_run_that_prepares_is_stopped_at_once_and_leaves_nothing() {
     let scratch = Scratch::new("stop-preparing");
     let child = spawn(&scratch, "train synth:arxiv@0.3 --quiet --out a --epochs 2");
     wait_for("events", || scratch.path.join("a/events.jsonl").exists());
     let (code, said, took) = stop(child, "INT");
-    assert_eq!(code, Some(130), "{said}");
+    assert_eq!((code, said.as_str()), (Some(130), "stopped by Ctrl-C\n"));
     assert!(took < Duration::from_secs(2), "{took:?}");
-    assert!(said.contains("stop"), "{said}");
-    if scratch.path.join("a").exists() {
-        scratch.iglu("train --resume a --quiet").check(0, &[]);
-    }
+    assert!(scratch.names().is_empty(), "{:?}", scratch.names());
+}
+
+/// A signal while the second of several seeds prepares: the first one stays, and the rest can go on.
+#[test]
+fn finished_seeds_stay() {
+    let scratch = Scratch::new("stop-seeds");
+    let child = spawn(&scratch, "train synth:arxiv@0.1 --quiet --out a --epochs 1 --seeds 2 --hidden 16");
+    wait_for("the second seed", || scratch.path.join("a/seed-1/events.jsonl").exists());
+    let (code, said, _) = stop(child, "TERM");
+    assert_eq!((code, said.as_str()), (Some(143), "stopped by SIGTERM\n"));
+    assert!(scratch.names_in("a/seed-0").contains(&"summary.json".to_string()));
+    assert_eq!(scratch.names_in("a"), [".lock", "seed-0", "seeds.json"]);
+    scratch.iglu("train --resume a --quiet").check(0, &[]);
 }
