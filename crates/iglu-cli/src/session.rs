@@ -119,7 +119,9 @@ impl<'a> Session<'a> {
         }
         let peak_rss_bytes = memory::peak_bytes();
         let mut clock = Stopwatch::new();
-        let scores = match self.scores(&model) {
+        // Without a checkpoint there would be nothing to go on from: the last scores are waited for.
+        let interrupt = if folder.has_checkpoint() { self.interrupt.clone() } else { Interrupt::new() };
+        let scores = match self.scores(&model, &interrupt) {
             Err(Error::Interrupted { .. }) => return Err(stopped(folder, &report, config)?),
             scores => scores?,
         };
@@ -149,8 +151,8 @@ impl<'a> Session<'a> {
         Ok(Finished { json, text })
     }
 
-    fn scores(&self, model: &iglu::model::Model) -> Result<Vec<Scores>> {
-        let logits = model.predict_until(self.data, &self.interrupt)?;
+    fn scores(&self, model: &iglu::model::Model, interrupt: &Interrupt) -> Result<Vec<Scores>> {
+        let logits = model.predict_until(self.data, interrupt)?;
         Ok(Judge::new(model, self.data, &logits).scores(Depth::Cheap))
     }
 

@@ -49,6 +49,9 @@ pub struct SettingsArgs {
     /// Layers that the linear classifier reads: none (the last one), or all of them by concat or max
     #[arg(long, value_name = "KIND")]
     jump: Option<String>,
+    /// Numbers that embeddings and their gradients are kept in: f32, or bf16 in half the memory
+    #[arg(long, value_name = "KIND")]
+    cache: Option<String>,
     /// Skip connections: `1->3,0->2`, or dense (every layer to every later one)
     #[arg(long, value_name = "LIST")]
     skips: Option<String>,
@@ -244,6 +247,7 @@ impl SettingsArgs {
             ("--activation", "network.activation", &self.activation),
             ("--heads", "network.heads", &self.heads),
             ("--jump", "network.jump", &self.jump),
+            ("--cache", "network.cache", &self.cache),
             ("--residual", "network.residual", &self.residual),
             ("--order", "train.order", &self.order),
             ("--setting", "train.setting", &self.setting),

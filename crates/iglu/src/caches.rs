@@ -4,7 +4,7 @@
 //! Stamps say what was made from what: a `Z^k` older than `X^{k-1}` is recomputed when somebody needs it, and
 //! never otherwise.
 
-use crate::Mat;
+use crate::Table;
 use crate::network::{Network, inputs};
 use crate::observe::Stopwatch;
 use crate::program::{Job, Program};
@@ -14,11 +14,11 @@ use crate::side::Side;
 #[derive(Debug, Default)]
 pub struct Caches {
     /// `X^k`.
-    pub x: Vec<Mat>,
+    pub x: Vec<Table>,
     /// `Z^k`, one per aggregate.
-    pub z: Vec<Vec<Mat>>,
+    pub z: Vec<Vec<Table>>,
     /// `alpha^k`.
-    pub alpha: Vec<Mat>,
+    pub alpha: Vec<Table>,
     /// Optimiser steps of layer k since `alpha[k]` was refreshed.
     pub alpha_age: Vec<u64>,
     /// Seconds spent on making `Z`.
@@ -32,7 +32,7 @@ pub struct Caches {
 impl Caches {
     /// Empty caches for layers 1..=depth.
     pub fn new(depth: usize) -> Self {
-        let none = || (0..=depth).map(|_| Mat::default()).collect();
+        let none = || (0..=depth).map(|_| Table::default()).collect();
         Self {
             x: none(),
             z: (0..=depth).map(|_| Vec::new()).collect(),
@@ -105,6 +105,6 @@ impl Caches {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.x.iter().chain(self.z.iter().flatten()).chain(&self.alpha).map(Mat::bytes).sum()
+        self.x.iter().chain(self.z.iter().flatten()).chain(&self.alpha).map(Table::bytes).sum()
     }
 }

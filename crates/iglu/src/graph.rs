@@ -7,7 +7,7 @@
 
 mod rows;
 
-use crate::{Buffer, Error, Real, Result};
+use crate::{Buffer, Error, Real, Result, first_where};
 use rayon::prelude::*;
 use rows::{Rows, Source};
 use std::ops::Range;
@@ -327,7 +327,7 @@ impl Graph {
 
 fn check_edges(n: usize, edges: &[[u32; 2]], options: EdgeOptions<'_>) -> Result<()> {
     check_nodes(n)?;
-    if let Some(row) = edges.par_iter().position_first(|[u, v]| *u as usize >= n || *v as usize >= n) {
+    if let Some(row) = first_where(edges, |[u, v]| *u as usize >= n || *v as usize >= n) {
         let [u, v] = edges[row];
         let (end, id) = if u as usize >= n { ("source", u) } else { ("target", v) };
         let found = format!("{end} {id}, but there are {n} nodes (0..{})", n.saturating_sub(1));
@@ -341,7 +341,7 @@ fn check_edges(n: usize, edges: &[[u32; 2]], options: EdgeOptions<'_>) -> Result
         return Err(Error::data(format!("edges: row {row}"), found, fix));
     }
     if options.self_loops == SelfLoops::Error
-        && let Some(row) = edges.par_iter().position_first(|[u, v]| u == v)
+        && let Some(row) = first_where(edges, |[u, v]| u == v)
     {
         let found = format!("node {} is connected to itself", edges[row][0]);
         return Err(Error::data(
@@ -359,7 +359,7 @@ fn check_edges(n: usize, edges: &[[u32; 2]], options: EdgeOptions<'_>) -> Result
 }
 
 fn check_weights(weights: &[Real]) -> Result<()> {
-    match weights.par_iter().position_first(|w| !w.is_finite() || *w < 0.0) {
+    match first_where(weights, |w| !w.is_finite() || *w < 0.0) {
         None => Ok(()),
         Some(row) => {
             let found = format!("weight {}; expected a finite number, 0 or more", weights[row]);
@@ -405,7 +405,7 @@ fn check_rows(offsets: &[u64], neighbours: &[u32], weights: Option<&[Real]>) -> 
         let found = format!("row {v} goes from {} back to {}", offsets[v], offsets[v + 1]);
         return Err(Error::data("rows", found, MISFIT));
     }
-    if let Some(at) = neighbours.par_iter().position_first(|&u| u as usize >= n) {
+    if let Some(at) = first_where(neighbours, |&u| u as usize >= n) {
         let found = format!("node {}, but there are {n} nodes (0..{})", neighbours[at], n.saturating_sub(1));
         let row = offsets.partition_point(|&o| o <= at as u64) - 1;
         return Err(Error::data(format!("rows: row {row}"), found, "check that ids start at 0"));

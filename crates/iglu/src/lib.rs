@@ -60,7 +60,9 @@ mod pattern;
 pub mod program;
 pub mod rng;
 pub mod run;
+mod scan;
 pub mod side;
+mod table;
 mod tensors;
 
 pub use buffer::{Buffer, Keeper};
@@ -72,3 +74,5 @@ pub use kernels::rowwise::Activation;
 pub use mat::{Features, Mat, Real, Scratch, SparseMat};
 pub use operator::{Norm, Operator};
 pub use pattern::Pattern;
+pub use scan::first_where;
+pub use table::{Storage, Table};

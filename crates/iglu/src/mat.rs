@@ -1,6 +1,7 @@
 //! Row-major matrices: dense [`Mat`] and sparse [`SparseMat`], and the number type [`Real`].
 
 use crate::kernels::pages;
+use crate::kernels::stored::{Bf16, Stored};
 use crate::{Buffer, Error, Result};
 use rayon::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,11 +20,17 @@ pub type Real = f64;
 /// assert_eq!(m.row(1), &[3.0, 4.0]);
 /// assert_eq!((m.rows(), m.cols()), (2, 2));
 /// ```
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Mat {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mat<T = Real> {
     rows: usize,
     cols: usize,
-    data: Buffer<Real>,
+    data: Buffer<T>,
+}
+
+impl Default for Mat {
+    fn default() -> Self {
+        Self { rows: 0, cols: 0, data: Buffer::default() }
+    }
 }
 
 impl Mat {
@@ -47,6 +54,13 @@ impl Mat {
     pub fn from_rows<const C: usize>(rows: &[[Real; C]]) -> Self {
         Self { rows: rows.len(), cols: C, data: rows.concat().into() }
     }
+}
+
+impl<T: Stored> Mat<T> {
+    /// `rows x cols` zeros, kept as `T`.
+    pub fn blank(rows: usize, cols: usize) -> Self {
+        Self { rows, cols, data: zeros(rows * cols).into() }
+    }
 
     /// Number of rows.
     pub fn rows(&self) -> usize {
@@ -59,28 +73,28 @@ impl Mat {
     }
 
     /// Row `i`.
-    pub fn row(&self, i: usize) -> &[Real] {
+    pub fn row(&self, i: usize) -> &[T] {
         &self.data[i * self.cols..(i + 1) * self.cols]
     }
 
     /// Row `i`, writable.
-    pub fn row_mut(&mut self, i: usize) -> &mut [Real] {
+    pub fn row_mut(&mut self, i: usize) -> &mut [T] {
         let row = i * self.cols..(i + 1) * self.cols;
         &mut self.data.make_mut()[row]
     }
 
     /// All values, row by row.
-    pub fn data(&self) -> &[Real] {
+    pub fn data(&self) -> &[T] {
         &self.data
     }
 
     /// All values, row by row, writable.
-    pub fn data_mut(&mut self) -> &mut [Real] {
+    pub fn data_mut(&mut self) -> &mut [T] {
         self.data.make_mut()
     }
 
     /// The values themselves.
-    pub fn into_vec(self) -> Vec<Real> {
+    pub fn into_vec(self) -> Vec<T> {
         self.data.into_vec()
     }
 
@@ -94,20 +108,25 @@ impl Mat {
         Self { rows: rows.len(), cols: self.cols, data: data.into() }
     }
 
+    /// Sets every value to zero, on all threads.
+    pub fn clear(&mut self) {
+        self.data.make_mut().par_chunks_mut(1 << 16).for_each(|c| c.fill(T::default()));
+    }
+
     /// Sets every value.
-    pub fn fill(&mut self, value: Real) {
+    pub fn fill(&mut self, value: T) {
         self.data.make_mut().fill(value);
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.data.len() * size_of::<Real>()
+        size_of_val(&self.data[..])
     }
 }
 
 /// Zeros that the system has not touched yet, in large pages where there are many.
-fn zeros(count: usize) -> Vec<Real> {
-    let data = vec![0.0; count];
+fn zeros<T: Stored>(count: usize) -> Vec<T> {
+    let data = vec![T::default(); count];
     pages::advise_large(&data);
     data
 }
@@ -115,41 +134,61 @@ fn zeros(count: usize) -> Vec<Real> {
 /// Buffers of finished matrices, for the next ones: whole-graph passes would otherwise have the system map and
 /// unmap hundreds of megabytes each time.
 #[derive(Debug, Default)]
-pub struct Scratch(Mutex<Vec<Vec<Real>>>);
+pub struct Scratch {
+    full: Shelf<Real>,
+    half: Shelf<Bf16>,
+}
+
+type Shelf<T> = Mutex<Vec<Vec<T>>>;
+
+/// Numbers that [`Scratch`] keeps buffers of.
+pub trait Shelved: Stored {
+    /// Their place.
+    #[doc(hidden)]
+    fn shelf(scratch: &Scratch) -> MutexGuard<'_, Vec<Vec<Self>>>;
+}
+
+impl Shelved for Real {
+    fn shelf(scratch: &Scratch) -> MutexGuard<'_, Vec<Vec<Self>>> {
+        scratch.full.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelved for Bf16 {
+    fn shelf(scratch: &Scratch) -> MutexGuard<'_, Vec<Vec<Self>>> {
+        scratch.half.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Scratch {
-    fn free(&self) -> MutexGuard<'_, Vec<Vec<Real>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A matrix with whatever values its buffer had.
-    pub fn take(&self, rows: usize, cols: usize) -> Mat {
+    pub fn take<T: Shelved>(&self, rows: usize, cols: usize) -> Mat<T> {
         let need = rows * cols;
-        let mut free = self.free();
+        let mut free = T::shelf(self);
         let fitting =
             (0..free.len()).filter(|&i| free[i].capacity() >= need).min_by_key(|&i| free[i].capacity());
         let found = fitting.map(|i| free.swap_remove(i));
         drop(free);
         let mut data = found.unwrap_or_else(|| zeros(need));
-        data.resize(need, 0.0);
+        data.resize(need, T::default());
         Mat { rows, cols, data: data.into() }
     }
 
     /// A matrix of zeros.
     pub fn zeros(&self, rows: usize, cols: usize) -> Mat {
         let mut m = self.take(rows, cols);
-        m.data_mut().par_chunks_mut(1 << 16).for_each(|c| c.fill(0.0));
+        m.clear();
         m
     }
 
     /// Gives a buffer back.
-    pub fn give(&self, m: Mat) {
+    pub fn give<T: Shelved>(&self, m: Mat<T>) {
         if m.data.is_kept() {
             return;
         }
         let data = m.data.into_vec();
         if data.capacity() > 0 {
-            self.free().push(data);
+            T::shelf(self).push(data);
         }
     }
 }

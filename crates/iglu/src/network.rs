@@ -12,8 +12,9 @@ use crate::program::{
 };
 use crate::rng::Key;
 use crate::side::Side;
+use crate::table::with_table;
 use crate::tensors::Tensors;
-use crate::{Dataset, Error, Interrupt, Labels, Mat, Real, Result};
+use crate::{Dataset, Error, Interrupt, Labels, Mat, Real, Result, Storage, Table};
 use serde::{Deserialize, Serialize};
 
 /// What a network takes and gives.
@@ -62,6 +63,8 @@ pub struct Layer {
     pub params: Vec<Mat>,
     /// Batch norm statistics for inference.
     pub norms: Vec<NormState>,
+    /// How `X^k`, what is aggregated of it and its gradient are kept.
+    pub storage: Storage,
 }
 
 impl Layer {
@@ -155,7 +158,17 @@ impl Network {
             let linear = layers::find("linear").expect("the classifier's architecture is in the table");
             network.layers.push(make_layer(linear, k, network.width(k - 1), &options, Look::Nothing));
         }
+        network.choose_storage(config.cache);
         Ok(network)
+    }
+
+    /// Logits stay as they are, and so does what moments are taken of: they compare values.
+    fn choose_storage(&mut self, cache: Storage) {
+        for at in 0..self.layers.len().saturating_sub(1) {
+            if self.layers[at + 1].look != Look::Moments {
+                self.layers[at].storage = cache;
+            }
+        }
     }
 
     /// What the classifier reads besides the last layer.
@@ -419,7 +432,7 @@ impl Network {
 
     /// `X^to` of every node; asks before every layer and every product whether to stop.
     fn embed_until(&self, side: &Side, to: usize, interrupt: &Interrupt) -> Result<Mat> {
-        let mut known = vec![Mat::default(); to + 1];
+        let mut known: Vec<Table> = (0..=to).map(|_| Table::default()).collect();
         for layer in &self.layers[..to] {
             let mut z = Vec::new();
             interrupt.check()?;
@@ -433,11 +446,11 @@ impl Network {
             known[done] = out;
             for m in 1..done {
                 if !self.layers[done..to].iter().any(|l| l.reads(m)) {
-                    known[m] = Mat::default();
+                    known[m] = Table::default();
                 }
             }
         }
-        Ok(known.pop().expect("one place for each layer"))
+        Ok(known.pop().expect("one place for each layer").into_full())
     }
 }
 
@@ -445,27 +458,27 @@ impl Network {
 pub(crate) fn inputs<'a>(
     program: &Program,
     side: &'a Side,
-    x: impl Fn(usize) -> &'a Mat,
-    z: impl Fn(usize, usize) -> &'a Mat,
+    x: impl Fn(usize) -> &'a Table,
+    z: impl Fn(usize, usize) -> &'a Table,
 ) -> Vec<Input<'a>> {
     let lookup = |source: Source| match source {
         Source::Aggregate { layer: 1, part } => side.first(part),
-        Source::Aggregate { layer, part } => Input::Dense(z(layer, part)),
+        Source::Aggregate { layer, part } => z(layer, part).into(),
         Source::Embedding(0) | Source::Attended { layer: 1 } => side.features(),
-        Source::Embedding(m) => Input::Dense(x(m)),
-        Source::Attended { layer } => Input::Dense(x(layer - 1)),
+        Source::Embedding(m) => x(m).into(),
+        Source::Attended { layer } => x(layer - 1).into(),
         Source::Degree(scale) => side.degree(scale),
     };
     program.inputs().map(lookup).collect()
 }
 
 /// Output of one layer for all nodes.
-fn layer_output(layer: &Layer, side: &Side, inputs: Vec<Input<'_>>) -> Mat {
+fn layer_output(layer: &Layer, side: &Side, inputs: Vec<Input<'_>>) -> Table {
     let job = Job::new(&layer.program, inputs, side.pattern());
     let params = layer.param_refs();
     let call = Call { params: &params, norms: Norms::Stored(&layer.norms), dropping: Dropping::Off };
-    let mut out = Mat::zeros(side.nodes(), layer.width());
-    job.forward(&call, RowSet::All(side.nodes()), &mut out);
+    let mut out = Table::zeros(layer.storage, side.nodes(), layer.width());
+    with_table!(&mut out, m => job.forward(&call, RowSet::All(side.nodes()), m));
     out
 }
 
@@ -502,7 +515,15 @@ fn make_layer(
 ) -> Layer {
     let program = layers::build(architecture, &Site { k, d_in, parts: look.parts(), options });
     let norms = program.fresh_norms();
-    Layer { k, architecture: architecture.name, look, program, params: Vec::new(), norms }
+    Layer {
+        k,
+        architecture: architecture.name,
+        look,
+        program,
+        params: Vec::new(),
+        norms,
+        storage: Storage::F32,
+    }
 }
 
 pub(crate) fn unknown_architecture(name: &str) -> Error {

@@ -10,6 +10,7 @@
 //! `D` holds the row sums of the bracket (weights count). Rows whose sum is zero give zeros, never NaN.
 
 use crate::kernels::spmm::{SparseView, spmm};
+use crate::kernels::stored::Stored;
 use crate::kernels::{Rows, RowsMut};
 use crate::{Features, Graph, Mat, Real, SparseMat};
 use rayon::prelude::*;
@@ -91,13 +92,13 @@ impl Operator {
     }
 
     /// `out = A x`.
-    pub fn apply_to(&self, x: &Mat, out: &mut Mat) {
-        spmm(self.view(), Rows::dense(x.data(), x.rows(), x.cols()), out.data_mut(), false);
+    pub fn apply_to<S: Stored, T: Stored>(&self, x: &Mat<S>, out: &mut Mat<T>) {
+        spmm(self.view(), rows_of(x), out.data_mut(), false);
     }
 
     /// `out += A^T d`.
-    pub fn add_transposed(&self, d: &Mat, out: &mut Mat) {
-        spmm(self.transposed_view(), Rows::dense(d.data(), d.rows(), d.cols()), out.data_mut(), true);
+    pub fn add_transposed<S: Stored, T: Stored>(&self, d: &Mat<S>, out: &mut Mat<T>) {
+        spmm(self.transposed_view(), rows_of(d), out.data_mut(), true);
     }
 
     /// `A x` for constant features, kept sparse while that is smaller.
@@ -191,7 +192,7 @@ impl Operator {
 }
 
 /// `x` as rows without gaps.
-pub(crate) fn rows_of(x: &Mat) -> Rows<'_> {
+pub(crate) fn rows_of<T: Stored>(x: &Mat<T>) -> Rows<'_, T> {
     Rows::dense(x.data(), x.rows(), x.cols())
 }
 
@@ -206,6 +207,7 @@ mod tests {
     use super::*;
     use crate::EdgeOptions;
     use crate::kernels::reference;
+    use crate::kernels::stored::{self, Bf16};
 
     fn graph(n: usize, directed: bool, weighted: bool) -> Arc<Graph> {
         let edges: Vec<[u32; 2]> =
@@ -261,6 +263,29 @@ mod tests {
                     reference::assert_close(&out, &expect, 1e-5);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn products_of_rounded_tables_are_rounded_products() {
+        let n = 41;
+        let a = Operator::new(graph(n, true, true), Norm::Sym);
+        for cols in [8, 32, 200] {
+            let x = Mat::from_vec(n, cols, (0..n * cols).map(|i| ((i * 13) % 17) as Real - 7.7).collect());
+            let mut half: Mat<Bf16> = Mat::blank(n, cols);
+            stored::copy(x.data(), half.data_mut());
+            let mut rounded = Mat::zeros(n, cols);
+            stored::copy(half.data(), rounded.data_mut());
+            let (mut found, mut expect) = (Mat::<Bf16>::blank(n, cols), Mat::<Bf16>::blank(n, cols));
+            a.apply_to(&half, &mut found);
+            stored::copy(a.apply(&rounded).data(), expect.data_mut());
+            assert_eq!(found, expect, "{cols} columns");
+            a.add_transposed(&rounded, &mut found);
+            let mut sum = Mat::zeros(n, cols);
+            stored::copy(expect.data(), sum.data_mut());
+            a.add_transposed(&rounded, &mut sum);
+            stored::copy(sum.data(), expect.data_mut());
+            assert_eq!(found, expect, "{cols} columns, added");
         }
     }
 

@@ -4,13 +4,14 @@
 //! are the same. What the first layer takes from neighbours is computed once here and never again.
 
 use crate::config::Setting;
+use crate::kernels::Rows;
 use crate::kernels::moments::{self, Four, MomentsBack, Neighbours};
 use crate::look::Look;
 use crate::network::{Layer, Network};
 use crate::operator::{Norm, Operator, rows_of};
 use crate::pattern::Pattern;
 use crate::program::{DegreeScale, Input, Source};
-use crate::{Dataset, Features, Graph, Labels, Mat, Real};
+use crate::{Dataset, Features, Graph, Labels, Mat, Real, Table};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -37,6 +38,9 @@ impl Graphs {
         Self { all: part(&self.all), relations: self.relations.iter().map(part).collect() }
     }
 }
+
+/// Moments compare values, so what they are taken of is never rounded.
+const UNROUNDED: &str = "tables around moments are kept in full";
 
 /// Which graph an operator is made of, and how.
 type OperatorKey = (Option<usize>, Norm);
@@ -111,17 +115,13 @@ impl Side {
                 }
             }
             Look::Moments => {
-                let dense;
-                let x = match self.features.as_ref() {
-                    Features::Dense(m) => m,
-                    Features::Sparse(m) => {
-                        dense = m.to_dense();
-                        &dense
-                    }
-                };
+                let x = Table::Full(match self.features.as_ref() {
+                    Features::Dense(m) => m.clone(),
+                    Features::Sparse(m) => m.to_dense(),
+                });
                 let mut parts = Vec::new();
-                self.aggregate(layer, x, &mut parts);
-                out.extend(parts.into_iter().map(Features::Dense));
+                self.aggregate(layer, &x, &mut parts);
+                out.extend(parts.into_iter().map(|z| Features::Dense(z.into_full())));
             }
         }
         out
@@ -164,27 +164,33 @@ impl Side {
     }
 
     /// `Z^k` of a layer above the first from `X^{k-1}`, in place where `z` has room.
-    pub fn aggregate(&self, layer: &Layer, x: &Mat, z: &mut Vec<Mat>) {
+    pub fn aggregate(&self, layer: &Layer, x: &Table, z: &mut Vec<Table>) {
         let parts = layer.look.parts();
-        z.resize_with(parts, || Mat::zeros(x.rows(), x.cols()));
-        match layer.look {
-            Look::Moments => {
-                let way = self.moments.as_ref().expect("made for the layer");
-                let [a, b, c, d] = &mut z[..] else { unreachable!("four moments") };
-                let out = [a, b, c, d].map(Mat::data_mut);
-                moments::moments(neighbours(&way.graph), rows_of(x), out);
+        z.resize_with(parts, || Table::zeros(x.storage(), x.rows(), x.cols()));
+        if layer.look == Look::Moments {
+            let way = self.moments.as_ref().expect("made for the layer");
+            let [a, b, c, d] = &mut z[..] else { unreachable!("four moments") };
+            let out = [a, b, c, d].map(|z| z.full_mut().expect(UNROUNDED).data_mut());
+            moments::moments(neighbours(&way.graph), unrounded(x), out);
+            return;
+        }
+        for (part, z) in z.iter_mut().enumerate() {
+            let operator = self.operator(layer, part);
+            match (x, z) {
+                (Table::Full(x), Table::Full(z)) => operator.apply_to(x, z),
+                (Table::Half(x), Table::Half(z)) => operator.apply_to(x, z),
+                _ => unreachable!("made with the storage of x"),
             }
-            _ => (0..parts).for_each(|part| self.operator(layer, part).apply_to(x, &mut z[part])),
         }
     }
 
     /// Adds the gradient at `X` of a layer's moments to `alpha`.
-    pub fn add_moments_back(&self, x: &Mat, z: &[Mat], d: Four<&Mat>, alpha: &mut Mat) {
+    pub fn add_moments_back(&self, x: &Table, z: &[Table], d: Four<&Mat>, alpha: &mut Table) {
         let way = self.moments.as_ref().expect("made for the layer");
-        let z: Four<_> = std::array::from_fn(|i| rows_of(&z[i]));
+        let z: Four<_> = std::array::from_fn(|i| unrounded(&z[i]));
         let (graph, back) = (neighbours(&way.graph), neighbours(&way.back));
-        let m = MomentsBack { graph, back, x: rows_of(x), z, d: d.map(rows_of) };
-        moments::moments_back(m, alpha.data_mut());
+        let m = MomentsBack { graph, back, x: unrounded(x), z, d: d.map(rows_of) };
+        moments::moments_back(m, alpha.full_mut().expect(UNROUNDED).data_mut());
     }
 
     /// Calls `hear` with everybody whose row of `X^{k-1}` enters row `v` of the layer through neighbours.
@@ -209,6 +215,10 @@ impl Side {
             }
         }
     }
+}
+
+fn unrounded(table: &Table) -> Rows<'_> {
+    rows_of(table.full().expect(UNROUNDED))
 }
 
 fn operators(graphs: &Graphs, looks: impl Iterator<Item = Look>) -> BTreeMap<OperatorKey, Operator> {

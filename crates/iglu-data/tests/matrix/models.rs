@@ -17,7 +17,7 @@ pub fn cases() -> Vec<Case> {
         model("header of 2^63 bytes", huge),
         model("tensors that overlap", with(&second, "data_offsets", json!([from, to]))),
         model("hole between tensors", with(&second, "data_offsets", json!([start(&second) + 4, to + 4]))),
-        model("unknown type", with(&first, "dtype", json!("F12"))),
+        model("unknown type", unknown_type(&first)),
         model("wrong shape", with(&first, "shape", turned)),
         model("tensor twice", text_with(&format!("\"{second}\""), &format!("\"{first}\""))),
         model("tensor with another name", text_with(&format!("\"{first}\""), "\"other\"")),
@@ -82,6 +82,14 @@ fn with_text(text: &str) -> Vec<u8> {
 fn with(tensor: &str, field: &str, value: Value) -> Vec<u8> {
     let mut header = header();
     header[tensor][field] = value;
+    with_text(&header.to_string())
+}
+
+/// The file with a type that does not exist, and without the configuration: the message counts the characters before.
+fn unknown_type(tensor: &str) -> Vec<u8> {
+    let mut header = header();
+    header.as_object_mut().unwrap().remove("__metadata__");
+    header[tensor]["dtype"] = json!("F12");
     with_text(&header.to_string())
 }
 

@@ -4,6 +4,7 @@ use super::Auto;
 use crate::kernels::rowwise::Activation;
 use crate::layers::{Combine, Jump, NormKind, NormOrder};
 use crate::operator::Norm;
+use crate::table::Storage;
 use serde::{Deserialize, Serialize};
 
 /// What the last layer is.
@@ -73,6 +74,8 @@ pub struct NetworkConfig {
     pub degree_scale: Auto<f64>,
     /// Which layers the linear classifier reads: the last one, or all of them.
     pub jump: Jump,
+    /// How embeddings, their aggregates and gradients are kept: `f32`, or `bf16` in half the memory.
+    pub cache: Storage,
     /// Settings of single layers.
     pub each: Vec<LayerOverride>,
 }
@@ -104,6 +107,7 @@ impl Default for NetworkConfig {
             theta: 0.5,
             degree_scale: Auto::Auto,
             jump: Jump::None,
+            cache: Storage::F32,
             each: Vec::new(),
         }
     }

@@ -16,6 +16,7 @@ pub mod reference;
 pub mod rowwise;
 pub mod sparse;
 pub mod spmm;
+pub mod stored;
 pub mod vecmath;
 
 use crate::Real;
@@ -23,17 +24,17 @@ use crate::Real;
 /// Declares a kernel once and compiles it for each instruction set; inside the body `FMA` tells whether fused
 /// multiply-add is native.
 macro_rules! simd_fn {
-    ($(#[$meta:meta])* pub fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
+    ($(#[$meta:meta])* pub fn $name:ident$(<$($g:ident: $bound:path),+>)?($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
         $(#[$meta])*
-        pub fn $name($($arg: $ty),*) $(-> $ret)? {
+        pub fn $name$(<$($g: $bound),+>)?($($arg: $ty),*) $(-> $ret)? {
             #[inline(always)]
-            fn body<const FMA: bool>($($arg: $ty),*) $(-> $ret)? $body
+            fn body<const FMA: bool $($(, $g: $bound)+)?>($($arg: $ty),*) $(-> $ret)? $body
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-            fn v4($($arg: $ty),*) $(-> $ret)? { body::<true>($($arg),*) }
+            fn v4$(<$($g: $bound),+>)?($($arg: $ty),*) $(-> $ret)? { body::<true $($(, $g)+)?>($($arg),*) }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn v3($($arg: $ty),*) $(-> $ret)? { body::<true>($($arg),*) }
+            fn v3$(<$($g: $bound),+>)?($($arg: $ty),*) $(-> $ret)? { body::<true $($(, $g)+)?>($($arg),*) }
             match $crate::kernels::isa() {
                 // SAFETY: `isa` returns these only after the processor has reported the features.
                 #[cfg(target_arch = "x86_64")]
@@ -43,7 +44,7 @@ macro_rules! simd_fn {
                 #[cfg(target_arch = "x86_64")]
                 #[expect(unsafe_code, reason = "run-time detected instruction set")]
                 $crate::kernels::Isa::Avx2 => unsafe { v3($($arg),*) },
-                _ => body::<{ cfg!(target_arch = "aarch64") }>($($arg),*),
+                _ => body::<{ cfg!(target_arch = "aarch64") } $($(, $g)+)?>($($arg),*),
             }
         }
     };
@@ -81,7 +82,7 @@ pub fn isa() -> Isa {
 
 /// Asks for the cache line at `data[at]` ahead of its use.
 #[inline(always)]
-pub(crate) fn prefetch(data: &[Real], at: usize) {
+pub(crate) fn prefetch<T>(data: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -98,15 +99,15 @@ pub(crate) fn prefetch(data: &[Real], at: usize) {
 
 /// Asks for `len` values from `data[at]` on.
 #[inline(always)]
-pub(crate) fn prefetch_row(data: &[Real], at: usize, len: usize) {
-    (0..len).step_by(64 / size_of::<Real>()).for_each(|i| prefetch(data, at + i));
+pub(crate) fn prefetch_row<T>(data: &[T], at: usize, len: usize) {
+    (0..len).step_by(64 / size_of::<T>().max(1)).for_each(|i| prefetch(data, at + i));
 }
 
 /// Some rows of a row-major array, each `cols` long and `stride` apart.
 #[derive(Clone, Copy)]
-pub struct Rows<'a> {
+pub struct Rows<'a, T = Real> {
     /// First value of the first row onwards.
-    pub data: &'a [Real],
+    pub data: &'a [T],
     /// Number of rows.
     pub rows: usize,
     /// Values per row.
@@ -115,16 +116,16 @@ pub struct Rows<'a> {
     pub stride: usize,
 }
 
-impl<'a> Rows<'a> {
+impl<'a, T> Rows<'a, T> {
     /// Rows that follow each other without gap.
-    pub fn dense(data: &'a [Real], rows: usize, cols: usize) -> Self {
+    pub fn dense(data: &'a [T], rows: usize, cols: usize) -> Self {
         assert!(data.len() >= rows * cols, "{rows} x {cols} rows need more than {} values", data.len());
         Self { data, rows, cols, stride: cols }
     }
 
     /// Row `i`.
     #[inline(always)]
-    pub fn row(&self, i: usize) -> &'a [Real] {
+    pub fn row(&self, i: usize) -> &'a [T] {
         &self.data[i * self.stride..i * self.stride + self.cols]
     }
 }

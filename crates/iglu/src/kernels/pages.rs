@@ -1,7 +1,5 @@
 //! Large pages for large tables: rows read at random otherwise wait for the translation of addresses.
 
-use crate::Real;
-
 /// Tables below this size gain nothing.
 const LEAST: usize = 8 << 20;
 /// Size of a large page on the systems that have them.
@@ -9,14 +7,14 @@ const PAGE: usize = 2 << 20;
 
 /// Asks the system to back a table with large pages; to be called before it is first written. Where that is not
 /// possible nothing happens.
-pub fn advise_large(table: &[Real]) {
+pub fn advise_large<T>(table: &[T]) {
     if size_of_val(table) >= LEAST {
         advise(table);
     }
 }
 
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-fn advise(table: &[Real]) {
+fn advise<T>(table: &[T]) {
     use std::ffi::{c_int, c_void};
     const MADV_HUGEPAGE: c_int = 14;
     #[expect(unsafe_code, reason = "the C library's function")]
@@ -36,13 +34,14 @@ fn advise(table: &[Real]) {
 }
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-fn advise(_: &[Real]) {
+fn advise<T>(_: &[T]) {
     let _ = PAGE;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Real;
 
     #[test]
     fn advice_keeps_values() {
@@ -50,7 +49,7 @@ mod tests {
         for from in [0, 1, 12345] {
             advise_large(&values[from..]);
         }
-        advise_large(&[]);
+        advise_large::<Real>(&[]);
         assert!(values.iter().enumerate().all(|(i, v)| *v == i as Real));
     }
 }

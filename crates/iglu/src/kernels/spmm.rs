@@ -3,6 +3,7 @@
 //! Weights are implicit where they can be (row and column scales). A neighbour's row is read once, whole, and rows
 //! ahead are prefetched meanwhile, so that memory is never idle; the sum stays in registers or in the first cache.
 
+use super::stored::Stored;
 use super::vecmath::madd;
 use super::{Rows, prefetch, prefetch_row, simd_fn};
 use crate::Real;
@@ -43,13 +44,13 @@ const WIDEST: usize = 1024;
 
 /// Entries ahead whose rows are asked for: about as many bytes as a core can have under way.
 #[inline(always)]
-fn ahead(cols: usize) -> usize {
-    (6144 / (cols * size_of::<Real>()).max(1)).clamp(2, 16)
+fn ahead<S>(cols: usize) -> usize {
+    (6144 / (cols * size_of::<S>()).max(1)).clamp(2, 16)
 }
 
 /// Asks for everything that entry `at` will need of columns `from..from + width`.
 #[inline(always)]
-fn prefetch_entry(a: SparseView<'_>, x: Rows<'_>, at: usize, (from, width): (usize, usize)) {
+fn prefetch_entry<S: Stored>(a: SparseView<'_>, x: Rows<'_, S>, at: usize, (from, width): (usize, usize)) {
     if let Some(&next) = a.columns.get(at) {
         prefetch_row(x.data, next as usize * x.stride + from, width);
         if let Some(scale) = a.col_scale {
@@ -60,42 +61,42 @@ fn prefetch_entry(a: SparseView<'_>, x: Rows<'_>, at: usize, (from, width): (usi
 
 /// Sums of `W` columns that never leave the registers: for rows of exactly this width.
 #[inline(always)]
-fn narrow<const FMA: bool, const W: usize>(
+fn narrow<const FMA: bool, const W: usize, S: Stored, T: Stored>(
     a: SparseView<'_>,
-    x: Rows<'_>,
+    x: Rows<'_, S>,
     r: usize,
-    out: &mut [Real],
+    out: &mut [T],
     add: bool,
 ) {
     let mut sum = [0.0 as Real; W];
     let mut take = |w: Real, row: usize| {
         let row = &x.data[row * x.stride..row * x.stride + W];
         for (s, v) in sum.iter_mut().zip(row) {
-            *s = madd::<FMA>(w, *v, *s);
+            *s = madd::<FMA>(w, v.real(), *s);
         }
     };
     for entry in a.offsets[r] as usize..a.offsets[r + 1] as usize {
-        prefetch_entry(a, x, entry + ahead(W), (0, W));
+        prefetch_entry(a, x, entry + ahead::<S>(W), (0, W));
         take(a.weight(entry), a.columns[entry] as usize);
     }
     if a.diagonal != 0.0 {
         take(a.self_weight(r), r);
     }
-    finish::<FMA>(a, r, &sum, out, add);
+    finish::<FMA, T>(a, r, &sum, out, add);
 }
 
 /// Sums of columns `from..from + sum.len()`, in `sum`; two neighbours at a time.
 #[inline(always)]
-fn wide<const FMA: bool>(
+fn wide<const FMA: bool, S: Stored, T: Stored>(
     a: SparseView<'_>,
-    x: Rows<'_>,
+    x: Rows<'_, S>,
     r: usize,
-    (from, out): (usize, &mut [Real]),
+    (from, out): (usize, &mut [T]),
     add: bool,
     sum: &mut [Real],
 ) {
     let width = sum.len();
-    let distance = ahead(width);
+    let distance = ahead::<S>(width);
     let row = |at: usize| &x.data[at * x.stride + from..at * x.stride + from + width];
     let span = a.offsets[r] as usize..a.offsets[r + 1] as usize;
     let mut entry = span.start;
@@ -106,12 +107,12 @@ fn wide<const FMA: bool>(
         let (v, w) = (a.weight(entry), a.weight(entry + 1));
         let (p, q) = (row(a.columns[entry] as usize), row(a.columns[entry + 1] as usize));
         for ((s, p), q) in sum.iter_mut().zip(p).zip(q) {
-            *s = madd::<FMA>(w, *q, madd::<FMA>(v, *p, *s));
+            *s = madd::<FMA>(w, q.real(), madd::<FMA>(v, p.real(), *s));
         }
         entry += 2;
     }
-    let mut take = |w: Real, row: &[Real]| {
-        sum.iter_mut().zip(row).for_each(|(s, v)| *s = madd::<FMA>(w, *v, *s));
+    let mut take = |w: Real, row: &[S]| {
+        sum.iter_mut().zip(row).for_each(|(s, v)| *s = madd::<FMA>(w, v.real(), *s));
     };
     if entry < span.end {
         prefetch_entry(a, x, entry + distance, (from, width));
@@ -120,38 +121,38 @@ fn wide<const FMA: bool>(
     if a.diagonal != 0.0 {
         take(a.self_weight(r), row(r));
     }
-    finish::<FMA>(a, r, sum, out, add);
+    finish::<FMA, T>(a, r, sum, out, add);
 }
 
 #[inline(always)]
-fn finish<const FMA: bool>(a: SparseView<'_>, r: usize, sum: &[Real], out: &mut [Real], add: bool) {
+fn finish<const FMA: bool, T: Stored>(a: SparseView<'_>, r: usize, sum: &[Real], out: &mut [T], add: bool) {
     let scale = a.row_scale.map_or(1.0, |s| s[r]);
     if add {
         for (o, s) in out.iter_mut().zip(sum) {
-            *o = madd::<FMA>(scale, *s, *o);
+            *o = T::of(madd::<FMA>(scale, *s, o.real()));
         }
     } else {
         for (o, s) in out.iter_mut().zip(sum) {
-            *o = scale * s;
+            *o = T::of(scale * s);
         }
     }
 }
 
 simd_fn! {
     /// Rows `first..` of the product into `out` (dense rows of `x.cols`), added to or replaced.
-    pub fn rows(a: SparseView<'_>, x: Rows<'_>, first: usize, out: &mut [Real], add: bool) {
+    pub fn rows<S: Stored, T: Stored>(a: SparseView<'_>, x: Rows<'_, S>, first: usize, out: &mut [T], add: bool) {
         let mut sums = [0.0 as Real; WIDEST];
         for (i, out) in out.chunks_exact_mut(x.cols).enumerate() {
             let r = first + i;
             match x.cols {
-                64 => narrow::<FMA, 64>(a, x, r, out, add),
-                32 => narrow::<FMA, 32>(a, x, r, out, add),
-                16 => narrow::<FMA, 16>(a, x, r, out, add),
-                8 => narrow::<FMA, 8>(a, x, r, out, add),
+                64 => narrow::<FMA, 64, S, T>(a, x, r, out, add),
+                32 => narrow::<FMA, 32, S, T>(a, x, r, out, add),
+                16 => narrow::<FMA, 16, S, T>(a, x, r, out, add),
+                8 => narrow::<FMA, 8, S, T>(a, x, r, out, add),
                 _ => {
                     for (s, out) in out.chunks_mut(WIDEST).enumerate() {
                         let sum = &mut sums[..out.len()];
-                        wide::<FMA>(a, x, r, (s * WIDEST, out), add, sum);
+                        wide::<FMA, S, T>(a, x, r, (s * WIDEST, out), add, sum);
                     }
                 }
             }
@@ -160,7 +161,7 @@ simd_fn! {
 }
 
 /// The whole product, rows spread over the pool in chunks of about equal work.
-pub fn spmm(a: SparseView<'_>, x: Rows<'_>, out: &mut [Real], add: bool) {
+pub fn spmm<S: Stored, T: Stored>(a: SparseView<'_>, x: Rows<'_, S>, out: &mut [T], add: bool) {
     let n = a.offsets.len() - 1;
     assert_eq!(out.len(), n * x.cols, "{n} rows of {} columns", x.cols);
     if x.cols == 0 {

@@ -5,7 +5,7 @@ use super::engine::Engine;
 use super::objective::Sampled;
 use crate::observe::LayerPoint;
 use crate::program::{Call, Dropping, Lanes, Norms, RowSet};
-use crate::{Error, Mat, Real, Result};
+use crate::{Error, Mat, Real, Result, Table};
 
 /// Rows on which bias is measured, at most.
 const BIAS_ROWS: usize = 1024;
@@ -83,7 +83,7 @@ fn compare(stale: &[Mat], fresh: &[Mat]) -> (Option<f64>, Option<f64>) {
 }
 
 /// Constant columns and participation rank `(tr C)^2 / tr C^2` of a sample of rows.
-fn spread(x: &Mat) -> (usize, f64) {
+fn spread(x: &Table) -> (usize, f64) {
     let all: Vec<u32> = (0..x.rows() as u32).collect();
     let mut sample = x.select(&spaced(&all, RANK_ROWS));
     let (n, d) = (sample.rows(), sample.cols());

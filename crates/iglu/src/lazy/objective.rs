@@ -1,10 +1,10 @@
 //! What passes minimise: `<alpha, X>` with an optional proximal term, or the task loss.
 
 use crate::kernels::rowwise::{self, Mask};
-use crate::kernels::{Rows, RowsMut, prefetch_row};
+use crate::kernels::{Rows, RowsMut};
 use crate::loss::TaskLoss;
 use crate::program::Objective;
-use crate::{Mat, Real};
+use crate::{Mat, Real, Table};
 
 /// Rows of alpha that are asked for ahead of their use.
 const AHEAD: usize = 3;
@@ -13,7 +13,7 @@ const AHEAD: usize = 3;
 #[derive(Clone, Copy)]
 pub enum Centre<'a> {
     /// A row per node.
-    ByNode(&'a Mat),
+    ByNode(&'a Table),
     /// A row per row of the pass.
     ByPosition(&'a Mat),
 }
@@ -22,7 +22,7 @@ pub enum Centre<'a> {
 /// a proximal term).
 pub struct Lazy<'a> {
     /// `alpha^k`, by node.
-    pub alpha: &'a Mat,
+    pub alpha: &'a Table,
     /// Factor of the gradient.
     pub scale: Real,
     /// Weight `lambda / N'` and centre.
@@ -34,19 +34,19 @@ pub struct Lazy<'a> {
 impl Objective for Lazy<'_> {
     fn block(&self, first: usize, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
         let mut value = 0.0;
+        let mut kept = Vec::new();
         for (i, &id) in ids.iter().enumerate() {
             if let Some(&next) = ids.get(i + AHEAD) {
-                prefetch_row(self.alpha.data(), next as usize * y.cols, y.cols);
+                self.alpha.prefetch(next as usize);
             }
-            let alpha = self.alpha.row(id as usize);
             let row = d.row(i);
-            row.copy_from_slice(alpha);
+            self.alpha.copy_row(id as usize, row);
             if let Some(mask) = self.mask {
-                rowwise::drop(mask, &[id], &mut RowsMut::dense(row, 1, alpha.len()));
+                rowwise::drop(mask, &[id], &mut RowsMut::dense(row, 1, y.cols));
             }
             let (weight, centre) = match self.proximal {
                 None => (0.0, y.row(i)),
-                Some((w, Centre::ByNode(c))) => (w, c.row(id as usize)),
+                Some((w, Centre::ByNode(c))) => (w, c.row_in(id as usize, &mut kept)),
                 Some((w, Centre::ByPosition(c))) => (w, c.row(first + i)),
             };
             value += rowwise::lazy_row(self.scale, weight, y.row(i), centre, row);
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn dropping_entries_of_alpha_keeps_its_mean() {
-        let alpha = Mat::from_rows(&[[1.0, -2.0, 0.5, 4.0]]);
+        let alpha = Table::Full(Mat::from_rows(&[[1.0, -2.0, 0.5, 4.0]]));
         let y = [0.0; 4];
         let mut sum = [0.0_f64; 4];
         for key in 0..4000_u64 {
@@ -119,7 +119,7 @@ mod tests {
             lazy.block(0, &[0], Rows::dense(&y, 1, 4), &mut RowsMut::dense(&mut d, 1, 4));
             sum.iter_mut().zip(d).for_each(|(s, d)| *s += f64::from(d) / 4000.0);
         }
-        for (mean, expect) in sum.iter().zip(alpha.row(0)) {
+        for (mean, expect) in sum.iter().zip(alpha.row(0).iter()) {
             assert!((mean - f64::from(*expect)).abs() < 0.1 * f64::from(expect.abs()), "{sum:?}");
         }
     }

@@ -10,7 +10,7 @@ use crate::network::Network;
 use crate::optim::Optimiser;
 use crate::program::{Call, Dropping, Lanes, Norms, RowSet};
 use crate::rng::Key;
-use crate::{Mat, Real, Result};
+use crate::{Mat, Real, Result, Table};
 
 /// Learning rate of the exact epochs at the end, as a share of `optim.lr`.
 pub const POLISH_RATE: f64 = 0.1;
@@ -237,8 +237,8 @@ impl Engine<'_> {
         self.caches.ensure_z(top, &self.network, &self.side);
         let mut grads = vec![Vec::new(); depth + 1];
         let width = |k: usize| if k == 0 { 0 } else { self.network.width(k) };
-        let mut alphas: Vec<Mat> =
-            (0..top).map(|k| self.scratch.zeros(self.side.nodes(), width(k))).collect();
+        let mut alphas: Vec<Table> =
+            (0..top).map(|k| Table::Full(self.scratch.zeros(self.side.nodes(), width(k)))).collect();
         let mut lanes = std::mem::take(&mut self.lanes);
         let loss = self.exact_tail(keyed(top), &mut alphas, &mut lanes, &mut grads);
         for k in (1..top).rev() {
@@ -253,10 +253,11 @@ impl Engine<'_> {
                 objective: &upper,
                 dropping: keyed(k),
             };
-            let mut targets: Vec<(usize, &mut Mat)> = alphas.iter_mut().enumerate().take(k).skip(1).collect();
+            let mut targets: Vec<(usize, &mut Table)> =
+                alphas.iter_mut().enumerate().take(k).skip(1).collect();
             self.pull(&pull, &mut targets, Some(&mut lanes));
             grads[k] = lanes.gradient().to_vec();
-            self.scratch.give(alpha);
+            alpha.give(&self.scratch);
         }
         self.lanes = lanes;
         for k in top..=depth {
@@ -268,7 +269,7 @@ impl Engine<'_> {
     fn exact_tail(
         &self,
         dropping: Dropping,
-        alphas: &mut [Mat],
+        alphas: &mut [Table],
         lanes: &mut Lanes,
         grads: &mut [Vec<Mat>],
     ) -> f64 {
@@ -283,7 +284,7 @@ impl Engine<'_> {
         let params = self.network.params_from(top);
         let (rows, task) = self.loss_rows(program);
         let pull = Pull { program, from: top, params: &params, rows, objective: &task, dropping };
-        let mut targets: Vec<(usize, &mut Mat)> = alphas.iter_mut().enumerate().skip(1).collect();
+        let mut targets: Vec<(usize, &mut Table)> = alphas.iter_mut().enumerate().skip(1).collect();
         let loss = self.pull(&pull, &mut targets, Some(lanes));
         let mut all = lanes.gradient().to_vec().into_iter();
         for k in top..=self.network.depth() {

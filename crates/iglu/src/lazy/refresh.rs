@@ -2,12 +2,14 @@
 
 use super::engine::{Engine, Moment};
 use super::objective::{Lazy, Task};
+use crate::kernels::stored::{self, Stored};
 use crate::kernels::{Rows, RowsMut, gemm, rowwise};
 use crate::look::Look;
 use crate::program::{
     Call, Dropping, Heard, Lanes, LinearUse, Norms, Objective, Program, RowSet, Source, Value,
 };
-use crate::{Mat, Real, Result};
+use crate::table::with_table;
+use crate::{Mat, Result, Table};
 use rayon::prelude::*;
 
 /// Where the gradient of a pull comes from, and what it passes through.
@@ -90,20 +92,21 @@ impl Engine<'_> {
     }
 
     /// Output of layer k for all rows from the caches.
-    pub(super) fn layer_output(&self, k: usize, dropping: Dropping) -> Mat {
+    pub(super) fn layer_output(&self, k: usize, dropping: Dropping) -> Table {
         let (program, layer) = (&self.programs[k], self.network.at(k));
         let job = self.caches.job(program, &self.side);
         let params = layer.param_refs();
         let call = Call { params: &params, norms: Norms::Stored(&layer.norms), dropping };
-        let mut out = self.scratch.take(self.side.nodes(), program.width());
-        job.forward(&call, RowSet::All(self.side.nodes()), &mut out);
+        let n = self.side.nodes();
+        let mut out = Table::take(&self.scratch, layer.storage, n, program.width());
+        with_table!(&mut out, m => job.forward(&call, RowSet::All(n), m));
         out
     }
 
     /// Replaces `X^k`.
-    pub(super) fn set_x(&mut self, k: usize, x: Mat) {
+    pub(super) fn set_x(&mut self, k: usize, x: Table) {
         let old = std::mem::replace(&mut self.caches.x[k], x);
-        self.scratch.give(old);
+        old.give(&self.scratch);
         self.caches.mark_refreshed(k);
     }
 
@@ -113,9 +116,9 @@ impl Engine<'_> {
         let (n, width, depth) = (self.side.nodes(), self.network.width(k), self.network.depth());
         let mut alpha = std::mem::take(&mut self.caches.alpha[k]);
         if alpha.rows() == n {
-            alpha.data_mut().par_chunks_mut(1 << 16).for_each(|c| c.fill(0.0));
+            alpha.clear();
         } else {
-            alpha = Mat::zeros(n, width);
+            alpha = Table::zeros(self.network.at(k).storage, n, width);
         }
         if k == depth {
             self.loss_gradient(&mut alpha);
@@ -140,8 +143,10 @@ impl Engine<'_> {
     }
 
     /// `G`, from the cached logits.
-    fn loss_gradient(&mut self, g: &mut Mat) {
-        let logits = &self.caches.x[self.network.depth()];
+    fn loss_gradient(&mut self, g: &mut Table) {
+        let full = "logits are kept in full";
+        let (logits, g) =
+            (self.caches.x[self.network.depth()].full().expect(full), g.full_mut().expect(full));
         let mut value = 0.0;
         for &r in &self.rows {
             value += self.loss.row(r as usize, logits.row(r as usize), g.row_mut(r as usize));
@@ -151,7 +156,7 @@ impl Engine<'_> {
     }
 
     /// Adds what layer m passes down to `alpha^k`.
-    fn pull_layer(&mut self, m: usize, k: usize, alpha: &mut Mat) {
+    fn pull_layer(&mut self, m: usize, k: usize, alpha: &mut Table) {
         if !self.network.at(m).reads(k) {
             return;
         }
@@ -171,7 +176,7 @@ impl Engine<'_> {
     }
 
     /// Adds what the layers trained on the fresh loss pass down to `alpha^k`; returns the loss.
-    fn pull_tail(&mut self, k: usize, alpha: &mut Mat) -> f64 {
+    fn pull_tail(&mut self, k: usize, alpha: &mut Table) -> f64 {
         let from = self.plan.uncached;
         self.caches.ensure_z(from, &self.network, &self.side);
         let program = self.tail.as_ref().expect("a plan with a tail has its program");
@@ -217,7 +222,7 @@ impl Engine<'_> {
     pub(super) fn pull(
         &self,
         pull: &Pull<'_>,
-        targets: &mut [(usize, &mut Mat)],
+        targets: &mut [(usize, &mut Table)],
         lanes: Option<&mut Lanes>,
     ) -> f64 {
         let inputs = 0..pull.program.inputs().count();
@@ -269,21 +274,22 @@ impl Engine<'_> {
     fn spread(&self, d: Mat, rows: RowSet<'_>) -> Mat {
         let RowSet::List(_) = rows else { return d };
         let mut full = self.scratch.zeros(self.side.nodes(), d.cols());
-        add_scattered(&d, rows, &mut full);
+        scatter(&d, rows, &mut full);
         self.scratch.give(d);
         full
     }
 
     /// Adds `A^T d` to `alpha`, and takes the way through the linear map after that where the gradient was taken before
     /// it: `A^T (dH W^T) = (A^T dH) W^T`.
-    fn add_linear(&self, pull: &Pull<'_>, part: usize, map: Option<LinearUse>, d: Mat, alpha: &mut Mat) {
+    fn add_linear(&self, pull: &Pull<'_>, part: usize, map: Option<LinearUse>, d: Mat, alpha: &mut Table) {
         let operator = self.side.operator(self.network.at(pull.from), part);
         match map {
-            None => operator.add_transposed(&d, alpha),
+            None => with_table!(alpha, m => operator.add_transposed(&d, m)),
             Some(map) => {
                 let mut sent = self.scratch.zeros(self.side.nodes(), map.width);
                 operator.add_transposed(&d, &mut sent);
-                add_mapped_back(&sent, pull.params[map.param], map.first_row, alpha);
+                let weights = (pull.params[map.param], map.first_row);
+                with_table!(alpha, m => add_mapped_back(&sent, weights, m));
                 self.scratch.give(sent);
             }
         }
@@ -291,7 +297,7 @@ impl Engine<'_> {
     }
 
     /// Adds what the moments of layer k send back to `alpha^{k-1}`.
-    fn add_moments(&self, k: usize, mut given: Vec<(usize, Mat)>, alpha: &mut Mat) {
+    fn add_moments(&self, k: usize, mut given: Vec<(usize, Mat)>, alpha: &mut Table) {
         given.sort_by_key(|(part, _)| *part);
         let d: Vec<Mat> = given.into_iter().map(|(_, d)| d).collect();
         let [a, b, c, e] = &d[..] else { unreachable!("a layer reads all four moments") };
@@ -313,48 +319,57 @@ impl Engine<'_> {
 }
 
 /// The `alpha^k` among the targets of a pull.
-fn target<'t>(targets: &'t mut [(usize, &mut Mat)], k: usize) -> &'t mut Mat {
+fn target<'t>(targets: &'t mut [(usize, &mut Table)], k: usize) -> &'t mut Table {
     let found = targets.iter_mut().find(|(m, _)| *m == k);
     found.map(|(_, alpha)| &mut **alpha).expect("only targets are kept")
 }
 
 /// `<alpha, new - old>` over the rows, summed in row order.
-fn promised(alpha: &Mat, old: &Mat, new: &Mat, rows: &[u32]) -> f64 {
+fn promised(alpha: &Table, old: &Table, new: &Table, rows: &[u32]) -> f64 {
     let one = |&r: &u32| {
-        let r = r as usize;
-        rowwise::inner_change(alpha.row(r), old.row(r), new.row(r))
+        let [alpha, old, new] = [alpha, old, new].map(|table| table.row(r as usize));
+        rowwise::inner_change(&alpha, &old, &new)
     };
     rows.par_iter().map(one).collect::<Vec<f64>>().iter().sum()
 }
 
 /// `alpha += sent W^T` for the rows of `W` from `first_row` on.
-fn add_mapped_back(sent: &Mat, w: &Mat, first_row: usize, alpha: &mut Mat) {
+fn add_mapped_back<T: Stored>(sent: &Mat, (w, first_row): (&Mat, usize), alpha: &mut Mat<T>) {
     const BLOCK: usize = 256;
     let (from, to) = (sent.cols(), alpha.cols());
     let weights = Rows { data: &w.data()[first_row * w.cols()..], rows: to, cols: from, stride: from };
     let blocks = alpha.data_mut().par_chunks_mut(BLOCK * to).zip(sent.data().par_chunks(BLOCK * from));
-    blocks.for_each(|(alpha, sent)| {
-        let rows = alpha.len() / to;
-        gemm::nt(Rows::dense(sent, rows, from), weights, RowsMut::dense(alpha, rows, to), gemm::Into::Add);
-    });
+    blocks.for_each_init(
+        || vec![0.0; BLOCK * to],
+        |mapped, (alpha, sent)| {
+            let rows = alpha.len() / to;
+            let mapped = &mut mapped[..alpha.len()];
+            let out = RowsMut::dense(mapped, rows, to);
+            gemm::nt(Rows::dense(sent, rows, from), weights, out, gemm::Into::Set);
+            stored::add(mapped, alpha);
+        },
+    );
 }
 
 /// `to[ids[i]] += from[i]`, ids sorted.
-pub(super) fn add_scattered(from: &Mat, rows: RowSet<'_>, to: &mut Mat) {
+pub(super) fn add_scattered(from: &Mat, rows: RowSet<'_>, to: &mut Table) {
+    with_table!(to, m => scatter(from, rows, m));
+}
+
+fn scatter<T: Stored>(from: &Mat, rows: RowSet<'_>, to: &mut Mat<T>) {
     const BLOCK: usize = 4096;
     let cols = to.cols().max(1);
-    let add = |to: &mut [Real], from: &[Real]| to.iter_mut().zip(from).for_each(|(t, f)| *t += f);
     match rows {
         RowSet::All(_) => {
             let pieces = to.data_mut().par_chunks_mut(BLOCK * cols).zip(from.data().par_chunks(BLOCK * cols));
-            pieces.for_each(|(to, from)| add(to, from));
+            pieces.for_each(|(to, from)| stored::add(from, to));
         }
         RowSet::List(ids) => to.data_mut().par_chunks_mut(BLOCK * cols).enumerate().for_each(|(b, to)| {
             let first = ids.partition_point(|&r| (r as usize) < b * BLOCK);
             let last = ids.partition_point(|&r| (r as usize) < (b + 1) * BLOCK);
             for i in first..last {
                 let at = (ids[i] as usize - b * BLOCK) * cols;
-                add(&mut to[at..at + cols], from.row(i));
+                stored::add(from.row(i), &mut to[at..at + cols]);
             }
         }),
     }

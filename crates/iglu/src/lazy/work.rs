@@ -7,22 +7,19 @@
 use super::batches;
 use super::engine::Engine;
 use super::plan::Step;
-use crate::Real;
 use crate::config::{Batch, Order};
 use crate::kernels::limits::{Form, Product};
 use crate::network::{Layer, Network};
 use crate::program::{Gradients, Program, Repeated, Source, Value};
 use crate::side::Side;
-
-/// Bytes of a number.
-const NUMBER: f64 = size_of::<Real>() as f64;
+use crate::{Real, Storage};
 
 /// Rows read at random from a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gathered {
     /// Rows of the table.
     pub rows: usize,
-    /// Its columns.
+    /// Its columns, in full numbers: two rounded ones are one.
     pub cols: usize,
     /// Bytes read.
     pub bytes: f64,
@@ -60,17 +57,18 @@ impl Work {
         self.streamed += other.streamed;
     }
 
-    fn gather(&mut self, table: (usize, usize), reads: f64) {
-        let (rows, cols) = table;
-        self.gathered.push(Gathered { rows, cols, bytes: reads * cols as f64 * NUMBER });
+    fn gather(&mut self, rows: usize, kept: Kept, reads: f64) {
+        let bytes = kept.0 * kept.1.bytes();
+        let cols = bytes.div_ceil(size_of::<Real>());
+        self.gathered.push(Gathered { rows, cols, bytes: reads * bytes as f64 });
     }
 
-    fn stream(&mut self, rows: usize, cols: usize) {
-        self.streamed += rows as f64 * cols as f64 * NUMBER;
+    fn stream(&mut self, rows: usize, kept: Kept) {
+        self.streamed += rows as f64 * (kept.0 * kept.1.bytes()) as f64;
     }
 
     /// `A X` or `A^T X` for `parts` operators of a layer.
-    fn aggregate(&mut self, side: &Side, layer: &Layer, parts: std::ops::Range<usize>, cols: usize) {
+    fn aggregate(&mut self, side: &Side, layer: &Layer, parts: std::ops::Range<usize>, x: Kept) {
         if !layer.look.is_linear() {
             return;
         }
@@ -78,22 +76,42 @@ impl Work {
         for part in parts {
             let operator = side.operator(layer, part);
             let entries = operator.graph().columns().len() as f64;
-            self.sparse_flops += 2.0 * entries * cols as f64;
-            self.gather((n, cols), entries);
-            self.stream(n, cols);
+            self.sparse_flops += 2.0 * entries * x.0 as f64;
+            self.gather(n, x, entries);
+            self.stream(n, x);
             self.streamed += 4.0 * entries + 8.0 * n as f64;
         }
     }
 
     /// One layer's output for all nodes, from its inputs.
-    fn forward(&mut self, program: &Program, nodes: usize) {
-        self.products.extend(program.products(nodes, nodes, &Gradients::default()));
-        self.stream(nodes, input_columns(program) + program.width());
+    fn forward(&mut self, network: &Network, layer: &Layer, nodes: usize) {
+        self.products.extend(layer.program.products(nodes, nodes, &Gradients::default()));
+        self.read(network, &layer.program, nodes);
+        self.stream(nodes, (layer.width(), layer.storage));
+    }
+
+    /// The inputs of a program, in order.
+    fn read(&mut self, network: &Network, program: &Program, nodes: usize) {
+        (0..program.inputs().count()).for_each(|i| self.stream(nodes, input(network, program, i)));
     }
 }
 
-fn input_columns(program: &Program) -> usize {
-    (0..program.inputs().count()).map(|i| program.input_width(i)).sum()
+/// Columns, and how they are kept.
+type Kept = (usize, Storage);
+
+/// `X^k`, what is aggregated of it, or `alpha^k`.
+fn table(network: &Network, k: usize) -> Kept {
+    (network.width(k), if k == 0 { Storage::F32 } else { network.at(k).storage })
+}
+
+/// What an input of a program is read from.
+fn input(network: &Network, program: &Program, i: usize) -> Kept {
+    let of = match program.inputs().nth(i).expect("an input of the program") {
+        Source::Embedding(m) => m,
+        Source::Aggregate { layer, .. } | Source::Attended { layer } => layer - 1,
+        Source::Degree(_) => 0,
+    };
+    (program.input_width(i), table(network, of).1)
 }
 
 /// What inference does on a side; the aggregates of the first layer are there.
@@ -102,9 +120,9 @@ pub fn inference(network: &Network, side: &Side) -> Work {
     for k in 1..=network.depth() {
         let layer = network.at(k);
         if k > 1 {
-            work.aggregate(side, layer, 0..layer.look.parts(), network.width(k - 1));
+            work.aggregate(side, layer, 0..layer.look.parts(), table(network, k - 1));
         }
-        work.forward(&layer.program, side.nodes());
+        work.forward(network, layer, side.nodes());
     }
     work
 }
@@ -115,7 +133,7 @@ impl Engine<'_> {
         let mut work = Work::default();
         let layer = self.network.at(k);
         if k > 1 {
-            work.aggregate(&self.side, layer, 0..layer.look.parts(), self.network.width(k - 1));
+            work.aggregate(&self.side, layer, 0..layer.look.parts(), table(&self.network, k - 1));
         }
         work
     }
@@ -132,7 +150,7 @@ impl Engine<'_> {
                 let mut work = self.pass_work(&self.programs[k], rows, super::passes(&self.config), batch);
                 let read = rows * super::passes(&self.config);
                 let tables = if self.control.active() { 2.0 } else { 1.0 };
-                work.gather((self.side.nodes(), self.network.width(k)), tables * read as f64);
+                work.gather(self.side.nodes(), table(&self.network, k), tables * read as f64);
                 work
             }
             Step::TrainTail(_) => {
@@ -150,7 +168,7 @@ impl Engine<'_> {
         let size = batches::size(batch, rows);
         let mut work = Work { products: program.products(rows * passes, size, &all), ..Work::default() };
         for i in 0..program.inputs().count() {
-            work.gather((self.side.nodes(), program.input_width(i)), (rows * passes) as f64);
+            work.gather(self.side.nodes(), input(&self.network, program, i), (rows * passes) as f64);
         }
         work
     }
@@ -158,17 +176,17 @@ impl Engine<'_> {
     fn embedding_work(&self, k: usize) -> Work {
         let mut work = Work::default();
         if k < self.plan.uncached {
-            work.forward(&self.programs[k], self.side.nodes());
+            work.forward(&self.network, self.network.at(k), self.side.nodes());
         }
         work
     }
 
     fn alpha_work(&self, k: usize) -> Work {
         let mut work = Work::default();
-        work.stream(self.side.nodes(), self.network.width(k));
+        work.stream(self.side.nodes(), table(&self.network, k));
         let uncached = self.plan.uncached;
         for m in (k + 1..uncached.min(self.network.depth() + 1)).filter(|&m| self.network.at(m).reads(k)) {
-            work.stream(self.reach[m].len(), self.network.width(m));
+            work.stream(self.reach[m].len(), table(&self.network, m));
             self.pull_work(&self.programs[m], m, (k, self.reach[m].len()), &mut work);
         }
         if let Some(tail) = self.tail.as_ref().filter(|_| uncached <= self.network.depth()) {
@@ -185,19 +203,21 @@ impl Engine<'_> {
             match source {
                 Source::Embedding(m) if m == k => {
                     values.push(program.input_value(i));
-                    work.stream(rows, 3 * to);
+                    work.stream(rows, (to, Storage::F32));
+                    (0..2).for_each(|_| work.stream(rows, table(&self.network, k)));
                 }
                 Source::Aggregate { layer: of, part } if of == k + 1 => {
                     let map = program.only_map(i).filter(|m| m.width < program.input_width(i));
                     let width = map.map_or(to, |m| m.width);
                     values.push(map.map_or(program.input_value(i), |m| m.result));
-                    work.stream(rows, width);
-                    work.aggregate(&self.side, layer, part..part + 1, width);
+                    work.stream(rows, (width, Storage::F32));
+                    work.aggregate(&self.side, layer, part..part + 1, (width, Storage::F32));
                     if map.is_some() {
                         let block = 256.min(n);
                         let product = Product { form: Form::Nt, m: block, k: width, n: to };
                         work.products.push(Repeated { product, times: n as f64 / block as f64 });
-                        work.stream(n, width + 2 * to);
+                        work.stream(n, (width, Storage::F32));
+                        (0..2).for_each(|_| work.stream(n, table(&self.network, k)));
                     }
                 }
                 _ => {}
@@ -206,7 +226,7 @@ impl Engine<'_> {
         if !values.is_empty() {
             let gradients = Gradients { params: false, values };
             work.products.extend(program.products(rows, rows, &gradients));
-            work.stream(rows, input_columns(program));
+            work.read(&self.network, program, rows);
         }
     }
 }

@@ -9,6 +9,7 @@ use super::{Op, Param, Program, Value};
 use crate::kernels::gemm::{self, Into};
 use crate::kernels::rowwise::{self, Affine, ColumnStats, Mask};
 use crate::kernels::sparse::{self, SparseBlock};
+use crate::kernels::stored::{self, Stored};
 use crate::kernels::{Rows, RowsMut, prefetch_row};
 use crate::rng::Key;
 use crate::{Mat, Real};
@@ -117,13 +118,13 @@ impl<'a> Workspace<'a> {
         self.direct[input] = Some(rows);
     }
 
-    pub(super) fn bind_gathered(&mut self, input: usize, from: &Mat) {
+    pub(super) fn bind_gathered<T: Stored>(&mut self, input: usize, from: &Mat<T>) {
         let (ids, out) = (&self.ids, &mut self.values[input]);
         for (i, out) in out.chunks_exact_mut(from.cols().max(1)).enumerate() {
             if let Some(&next) = ids.get(i + GATHER_AHEAD) {
                 prefetch_row(from.data(), next as usize * from.cols(), from.cols());
             }
-            out.copy_from_slice(from.row(ids[i] as usize));
+            stored::copy(from.row(ids[i] as usize), out);
         }
     }
 

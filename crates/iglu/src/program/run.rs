@@ -10,9 +10,10 @@ use super::kept::{self, Kept};
 use super::{Op, Program, Value};
 use crate::kernels::gemm::Into;
 use crate::kernels::rowwise;
+use crate::kernels::stored::{self, Bf16, Stored};
 use crate::kernels::{Rows, RowsMut};
 use crate::pattern::Pattern;
-use crate::{Features, Mat, Real, SparseMat};
+use crate::{Features, Mat, Real, SparseMat, Table};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,8 +26,19 @@ const LANES: usize = 8;
 pub enum Input<'a> {
     /// Dense rows.
     Dense(&'a Mat),
+    /// Dense rows of rounded numbers.
+    Half(&'a Mat<Bf16>),
     /// Sparse rows.
     Sparse(&'a SparseMat),
+}
+
+impl<'a> From<&'a Table> for Input<'a> {
+    fn from(table: &'a Table) -> Self {
+        match table {
+            Table::Full(m) => Self::Dense(m),
+            Table::Half(m) => Self::Half(m),
+        }
+    }
 }
 
 impl<'a> From<&'a Features> for Input<'a> {
@@ -170,6 +182,7 @@ impl<'a> Job<'a> {
         for (i, input) in inputs.iter().enumerate() {
             let width = match input {
                 Input::Dense(m) => m.cols(),
+                Input::Half(m) => m.cols(),
                 Input::Sparse(m) => m.cols(),
             };
             assert_eq!(width, program.given_width(i), "width of input {i}");
@@ -230,6 +243,7 @@ impl<'a> Job<'a> {
                     ws.bind_direct(i, &m.data()[span.start * m.cols()..span.end * m.cols()]);
                 }
                 (Input::Dense(m), _) => ws.bind_gathered(i, m),
+                (Input::Half(m), _) => ws.bind_gathered(i, m),
             }
         }
         ws
@@ -244,7 +258,7 @@ impl<'a> Job<'a> {
     }
 
     /// Outputs of all rows, in their order.
-    pub fn forward(&self, call: &Call<'_>, rows: RowSet<'_>, out: &mut Mat) {
+    pub fn forward<T: Stored>(&self, call: &Call<'_>, rows: RowSet<'_>, out: &mut Mat<T>) {
         let attended = self.attend(call, rows);
         let attended = attended.as_ref().map(|a| &a.z);
         let states = self.states_of(call, rows, attended);
@@ -258,7 +272,7 @@ impl<'a> Job<'a> {
             self.with_block(rows, self.span(rows, b), call.dropping, attended, |ws| {
                 context.forward(ws, 0..self.program.raw.ops.len());
                 let y = ws.value(self.program, self.program.output);
-                out.chunks_exact_mut(width).enumerate().for_each(|(i, out)| out.copy_from_slice(y.row(i)));
+                out.chunks_exact_mut(width).enumerate().for_each(|(i, out)| stored::copy(y.row(i), out));
             });
         });
     }

@@ -117,14 +117,15 @@ impl Sizes<'_> {
         let networks = 1 + u64::from(start::tries(self.config, self.data));
         let engines = if start::rests(self.config, self.trials) { 1 } else { networks };
         let narrower = "a smaller --hidden";
+        let cached = "--cache bf16, or a smaller --hidden";
         vec![
             item("program", BASE, ""),
             item("graph", self.graph(), "a store (iglu convert) is mapped, not read"),
             item("features", self.features(), "sparse features, or fewer of them"),
             item("features of neighbours", engines * self.first(), "a smaller --hops"),
-            item("embeddings", engines * self.embeddings(), narrower),
-            item("aggregates", engines * self.aggregates(), narrower),
-            item("gradients of embeddings", engines * self.gradients(), narrower),
+            item("embeddings", engines * self.embeddings(), cached),
+            item("aggregates", engines * self.aggregates(), cached),
+            item("gradients of embeddings", engines * self.gradients(), cached),
             item("work space", engines * self.work(), narrower),
             item("parameters and optimiser", networks * COPIES * 4 * self.params(), narrower),
         ]
@@ -179,6 +180,11 @@ impl Sizes<'_> {
         self.rows() * (width * size_of::<Real>()) as u64
     }
 
+    /// `X^k` as it is kept, `alpha^k`, or an aggregate of it.
+    fn table(&self, k: usize) -> u64 {
+        self.rows() * (self.network.width(k) * self.network.at(k).storage.bytes()) as u64
+    }
+
     /// Layers whose embeddings, and whose gradients, are kept.
     fn kept(&self) -> [usize; 2] {
         let (k, l) = (self.network.graph_layers(), self.network.depth());
@@ -190,16 +196,21 @@ impl Sizes<'_> {
     }
 
     fn embeddings(&self) -> u64 {
-        (1..=self.kept()[0]).map(|k| self.mat(self.network.width(k))).sum()
+        (1..=self.kept()[0]).map(|k| self.table(k)).sum()
     }
 
     fn gradients(&self) -> u64 {
-        (1..=self.kept()[1]).map(|k| self.mat(self.network.width(k))).sum()
+        (1..=self.kept()[1]).map(|k| self.table(k)).sum()
     }
 
     fn aggregates(&self) -> u64 {
-        let of = |k: usize| self.network.at(k).look.parts() as u64 * self.mat(self.network.width(k - 1));
+        let of = |k: usize| self.network.at(k).look.parts() as u64 * self.table(k - 1);
         (2..=self.network.graph_layers()).map(of).sum()
+    }
+
+    /// How many times smaller a rounded table is.
+    fn saved(&self) -> u64 {
+        (size_of::<Real>() / self.config.network.cache.bytes()) as u64
     }
 
     /// Matrices that a refresh, an exact step or an evaluation needs for a moment.
@@ -213,13 +224,15 @@ impl Sizes<'_> {
             Order::Exact => layers.map(|k| 2 * self.mat(self.network.width(k))).sum(),
             order => {
                 let whole = if order == Order::Inverted { 1 } else { 2 };
-                (whole + if moments { parts + 2 } else { parts.min(2) }) as u64 * self.mat(widest)
+                let table = layers.map(|k| self.table(k)).max().unwrap_or(0);
+                let gradients = if moments { parts + 2 } else { parts.min(2) };
+                whole * table + gradients as u64 * self.mat(widest)
             }
         };
         let nodes = self.data.nodes as u64;
         let full = |width: usize| nodes * (width * size_of::<Real>()) as u64;
         // Evaluation of the whole graph: an embedding, its aggregates and the next embedding.
-        let infer = if self.inductive() { full(widest) * (2 + parts as u64) } else { 0 };
+        let infer = if self.inductive() { full(widest) * (2 + parts as u64) / self.saved() } else { 0 };
         refresh.max(infer) + 2 * full(self.network.width(self.network.depth()))
     }
 }

@@ -108,7 +108,8 @@ type Case = (&'static str, fn(&mut Config));
 
 #[test]
 fn every_kind_of_state_is_kept() {
-    let cases: [Case; 8] = [
+    let cases: [Case; 9] = [
+        ("rounded caches", |c| c.network.cache = crate::Storage::Bf16),
         ("batch norm", |c| c.network.norm = NormKind::Batch),
         ("polish", |c| c.train.polish = 3),
         ("momentum", |c| (c.optim.method, c.optim.momentum, c.optim.lr) = (Method::Sgd, 0.9, 0.01)),
@@ -181,8 +182,9 @@ fn trials_one_by_one_give_the_same_result_in_less_memory() {
         items.iter().filter(|item| item.what == "embeddings").map(|item| item.bytes).sum::<u64>()
     };
     let start = |c: &mut Config| c.train.start = crate::config::Start::Auto;
-    let cases: [Case; 7] = [
+    let cases: [Case; 8] = [
         ("inverted", |_| ()),
+        ("rounded caches", |c| c.network.cache = crate::Storage::Bf16),
         ("five starts", start),
         ("printed", |c| c.train.order = Order::InvertedPrinted),
         ("back-propagation", |c| c.train.order = Order::Backprop),

@@ -13,7 +13,6 @@ use iglu::{
     Buffer, Dataset, Error, Features, Graph, GraphParts, Labels, Mat, Names, Relation, Result, SelfLoops,
     SparseMat, Split,
 };
-use rayon::prelude::*;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -61,7 +60,7 @@ fn check(data: &Dataset) -> Result<()> {
         x.check().map_err(|e| e.within("features"))?;
     }
     let values = data.features.values();
-    match values.par_iter().position_first(|v| !v.is_finite()) {
+    match iglu::first_where(values, |v| !v.is_finite()) {
         Some(at) => Err(misfit("features", format!("value {at} is {}", values[at]))),
         None => Ok(()),
     }

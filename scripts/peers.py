@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""iglu beside the results of other programs on the same graphs: seconds to a score, seconds per epoch, memory.
+
+usage: scripts/peers.py target/release/iglu RESULTS NAME=FILE.npz[,iglu flags]... [--seeds 1] [--only-table]
+
+RESULTS is a folder of `NAME--METHOD.json` files with `log` (per evaluated epoch `val`, `cum_s`, `cum_cpu_s`),
+`preprocess_s`, `preprocess_cpu_s`, `median_epoch_s`, `best_val`, `test_at_best_val` and `peak_rss_mb`; iglu's own
+results are written there too. The target is 99 % of the best validation score of any other program; seconds count
+from the loaded data on, preparation included. CPU-seconds of iglu are those of the whole process, reading the
+file included. Standard library only.
+"""
+import argparse
+import glob
+import json
+import os
+import resource
+import subprocess
+import tempfile
+import time
+
+
+def cpu_of_children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def train(binary, data, flags, seed):
+    with tempfile.TemporaryDirectory() as out:
+        command = [binary, "train", data, "--json", "--quiet", "--seed", str(seed), "--out", out, *flags]
+        before, wall = cpu_of_children(), time.time()
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    r = json.loads(done.stdout)
+    r["cpu_s"], r["wall_s"] = cpu_of_children() - before, time.time() - wall
+    return r
+
+
+def as_peer(r):
+    """The result of a run of iglu in the form of the others'."""
+    prepare = r["seconds"]["prepare"]
+    share = r["cpu_s"] / r["wall_s"]
+    log = [{"epoch": h["epoch"], "val": h["val"], "cum_s": h["train_seconds"], "cum_cpu_s": share * h["train_seconds"]}
+           for h in r["history"] if h["val"] is not None]
+    return {"log": log, "preprocess_s": prepare, "preprocess_cpu_s": share * prepare, "epochs": r["epochs"],
+            "median_epoch_s": r["seconds_per_epoch"], "best_val": r["val"], "test_at_best_val": r["test"],
+            "peak_rss_mb": r["peak_rss_bytes"] / 2**20}
+
+
+def row(name, r, target):
+    hit = next((q for q in r["log"] if q.get("val", 0) >= target), None)
+    wall = f"{r['preprocess_s'] + hit['cum_s']:.1f}" if hit else "never"
+    cpu = f"{r['preprocess_cpu_s'] + hit['cum_cpu_s']:.1f}" if hit else "never"
+    line = (f"| {name} | {r['median_epoch_s']:.2f} | {r['best_val']:.4f} | {r['test_at_best_val']:.4f} | {wall} | {cpu} "
+            f"| {r['peak_rss_mb']:.0f} |")
+    return (r["preprocess_s"] + hit["cum_s"] if hit else float("inf")), line
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("binary")
+    p.add_argument("results")
+    p.add_argument("graphs", nargs="+")
+    p.add_argument("--seeds", type=int, default=1)
+    p.add_argument("--only-table", action="store_true")
+    a = p.parse_args()
+    for graph in a.graphs:
+        name, rest = graph.split("=", 1)
+        data, _, flags = rest.partition(",")
+        for seed in range(0 if a.only_table else a.seeds):
+            result = as_peer(train(a.binary, data, flags.split(), seed))
+            with open(f"{a.results}/{name}--iglu seed {seed}.json", "w") as f:
+                json.dump(result, f)
+        found = {os.path.basename(f)[len(name) + 2:-5]: json.load(open(f)) for f in glob.glob(f"{a.results}/{name}--*.json")}
+        others = [r["best_val"] or 0 for method, r in found.items() if not method.startswith("iglu")]
+        target = 0.99 * max(others)
+        print(f"\n{name}: target {target:.4f}\n")
+        print("| program | s per epoch | validation | test | s to the target | CPU-s to the target | peak MB |")
+        print("|---|---|---|---|---|---|---|")
+        print("\n".join(line for _, line in sorted(row(m, r, target) for m, r in found.items())))
+
+
+if __name__ == "__main__":
+    main()
