@@ -1,7 +1,8 @@
 //! How much memory a run may take: `--memory`, and the list of what takes it.
 
+use crate::train::training_options;
 use iglu::config::Config;
-use iglu::run::{Item, memory};
+use iglu::run::{Item, Outline, Trials, memory, memory_of};
 use iglu::{Dataset, Error, Result};
 use iglu_report::numbers::bytes;
 use std::str::FromStr;
@@ -35,11 +36,33 @@ impl FromStr for Budget {
     }
 }
 
-/// Refuses a run that will take more; names what is large, and what makes it smaller.
-pub fn check(budget: Option<Budget>, config: &Config, data: &Dataset) -> Result<()> {
+/// Refuses a run whose data cannot fit by its counts alone, where these can be had before it is read.
+pub fn refuse_early(budget: Option<Budget>, config: &Config, source: &str) -> Result<()> {
     let Some(Budget(limit)) = budget else { return Ok(()) };
-    let items = memory(config, data)?;
-    let peak: u64 = items.iter().map(|item| item.bytes).sum();
+    let Some(counts) = iglu_data::outline(source, &training_options(&config.data)) else { return Ok(()) };
+    // What else is wrong with the configuration is told where the data is known.
+    let Ok(items) = memory_of(config, &counts, Trials::OneByOne) else { return Ok(()) };
+    refuse_above(limit, &items, "at least")
+}
+
+/// How settings are to be tried out so that a run stays within its budget; refuses one that will take more either way.
+pub fn settle(budget: Option<Budget>, config: &Config, data: &Dataset) -> Result<Trials> {
+    let Some(Budget(limit)) = budget else { return Ok(Trials::default()) };
+    let counts = Outline::completed(config, data)?;
+    if sum(&memory_of(config, &counts, Trials::SideBySide)?) <= limit {
+        return Ok(Trials::SideBySide);
+    }
+    refuse_above(limit, &memory_of(config, &counts, Trials::OneByOne)?, "about")?;
+    Ok(Trials::OneByOne)
+}
+
+fn sum(items: &[Item]) -> u64 {
+    items.iter().map(|item| item.bytes).sum()
+}
+
+/// Names what is large, and what makes it smaller.
+fn refuse_above(limit: u64, items: &[Item], how_sure: &str) -> Result<()> {
+    let peak = sum(items);
     if peak <= limit {
         return Ok(());
     }
@@ -48,14 +71,14 @@ pub fn check(budget: Option<Budget>, config: &Config, data: &Dataset) -> Result<
         format!("{} {}{remedy}", item.what, bytes(item.bytes))
     };
     let largest: Vec<String> = items.iter().take(3).map(line).collect();
-    let found = format!("about {} are needed, {} are allowed", bytes(peak), bytes(limit));
+    let found = format!("{how_sure} {} are needed, {} are allowed", bytes(peak), bytes(limit));
     Err(Error::memory("--memory", found, format!("the largest: {}", largest.join("; "))))
 }
 
 /// What training will hold, the largest first, for people.
 pub fn describe(config: &Config, data: &Dataset) -> Result<String> {
     let items = memory(config, data)?;
-    let peak = items.iter().map(|item| item.bytes).sum();
+    let peak = sum(&items);
     let width = items.iter().map(|item| item.what.len()).max().unwrap_or(0);
     let line = |what: &str, size: u64| format!("memory    {what:<width$}  {:>10}\n", bytes(size));
     let lines: String = items.iter().map(|item| line(item.what, item.bytes)).collect();

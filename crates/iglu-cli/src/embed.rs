@@ -1,24 +1,25 @@
 //! `iglu embed`: the embeddings that a layer of a saved network gives every node.
 
-use crate::predict::{load_data, model_path, node_name};
+use crate::predict::{load_data, model_path, node_cell, node_column};
+use crate::table::{self, Form};
 use crate::text::{self, aligned};
 use crate::threads;
 use clap::value_parser;
 use iglu::model::Model;
 use iglu::observe::Stopwatch;
 use iglu::{Dataset, Mat, Result};
+use iglu_data::columns::{self, Cell, Column, Kind, Table};
 use iglu_report::numbers::duration;
-use iglu_report::table::csv_field;
 use serde::Serialize;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
   iglu embed runs/mine graph.npz --out embeddings.npy
   iglu embed runs/mine graph.npz --out first.csv --layer 1
+  iglu embed runs/mine graph.npz --out embeddings.parquet
 
-An .npy file holds one row per node, float32; a .csv file the node and one column for each dimension.";
+An .npy file holds one row per node, float32; a .csv or .parquet file the node and one column for each dimension.";
 
 /// Arguments of `iglu embed`.
 #[derive(Debug, clap::Args)]
@@ -28,7 +29,7 @@ pub struct EmbedArgs {
     model: PathBuf,
     /// A file or folder in a known format, or `synth:NAME[@scale][#seed]`
     data: String,
-    /// File for the embeddings, .npy or .csv
+    /// File for the embeddings, .npy, .csv or .parquet
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Layer, from 1; the last one gives the logits [default: the one before the logits]
@@ -53,10 +54,11 @@ struct Output {
 
 /// Embeds in a pool of its own.
 pub fn run(args: &EmbedArgs) -> Result<()> {
-    threads::pool(args.threads.into())?.install(|| embed(args))
+    let form = Form::of(&args.out)?;
+    threads::pool(args.threads.into())?.install(|| embed(args, form))
 }
 
-fn embed(args: &EmbedArgs) -> Result<()> {
+fn embed(args: &EmbedArgs, form: Form) -> Result<()> {
     let model = iglu_data::model::load(&model_path(&args.model)?)?;
     let layer = args.layer.unwrap_or_else(|| before_logits(&model));
     let data = load_data(&args.data, None, &model)?;
@@ -66,10 +68,11 @@ fn embed(args: &EmbedArgs) -> Result<()> {
         e => e.within(&format!("`{}`", args.data)),
     })?;
     let seconds = watch.seconds();
-    if args.out.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv")) {
-        write_table(&args.out, &data, &x)?;
-    } else {
-        iglu_data::write_npy(&args.out, &x)?;
+    let rows = Embeddings { data: &data, x: &x };
+    match form {
+        Form::Csv => table::write_csv(&args.out, &rows, None)?,
+        Form::Parquet => columns::write_parquet(&args.out, &rows)?,
+        Form::Array => iglu_data::write_npy(&args.out, &x)?,
     }
     let out = Output { layer, shape: [x.rows(), x.cols()], seconds, out: args.out.display().to_string() };
     show(args, &out)
@@ -79,17 +82,26 @@ fn before_logits(model: &Model) -> usize {
     (model.network().depth() - 1).max(1)
 }
 
-fn write_table(path: &Path, data: &Dataset, x: &Mat) -> Result<()> {
-    iglu_data::output::replace(path, |out| {
-        let head: Vec<String> = (1..=x.cols()).map(|column| format!("x{column}")).collect();
-        writeln!(out, "node,{}", head.join(","))?;
-        for node in 0..x.rows() {
-            write!(out, "{}", csv_field(&node_name(data, node)))?;
-            x.row(node).iter().try_for_each(|v| write!(out, ",{v}"))?;
-            writeln!(out)?;
-        }
-        Ok(())
-    })
+/// A row for each node: its name and the dimensions of its embedding.
+struct Embeddings<'a> {
+    data: &'a Dataset,
+    x: &'a Mat,
+}
+
+impl Table for Embeddings<'_> {
+    fn columns(&self) -> Vec<Column> {
+        let dimensions = (1..=self.x.cols()).map(|column| Column::new(format!("x{column}"), Kind::Number));
+        std::iter::once(node_column(self.data)).chain(dimensions).collect()
+    }
+
+    fn rows(&self) -> usize {
+        self.x.rows()
+    }
+
+    fn row(&self, node: usize) -> Vec<Cell> {
+        let values = self.x.row(node).iter().map(|&v| Cell::Number(v));
+        std::iter::once(node_cell(self.data, node)).chain(values).collect()
+    }
 }
 
 fn show(args: &EmbedArgs, output: &Output) -> Result<()> {

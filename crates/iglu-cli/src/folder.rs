@@ -4,11 +4,12 @@
 use crate::clock::Moment;
 use iglu::model::Model;
 use iglu::{Error, Result};
-use iglu_data::checkpoint;
+use iglu_data::{checkpoint, output};
 use iglu_report::{names, tensorboard};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Where runs go that were given no folder.
 const RUNS: &str = "runs";
@@ -64,7 +65,7 @@ impl RunFolder {
         Self::fresh_in(Path::new(RUNS), name, now)
     }
 
-    fn fresh_in(runs: &Path, name: &str, now: Moment) -> Result<Self> {
+    pub(crate) fn fresh_in(runs: &Path, name: &str, now: Moment) -> Result<Self> {
         fs::create_dir_all(runs).map_err(|e| unwritable(runs, &e))?;
         let name = format!("{}-{}", file_name(name), now.stamp());
         let mut number = 1;
@@ -87,6 +88,9 @@ impl RunFolder {
 
     fn claim(path: PathBuf, made: bool) -> Result<Self> {
         let lock = lock(&path)?;
+        if made {
+            made_folders().push(path.clone());
+        }
         let folder = Self { path, made, _lock: lock };
         folder.try_writing().map_err(|e| unwritable(&folder.path, &e))?;
         Ok(folder)
@@ -94,10 +98,10 @@ impl RunFolder {
 
     /// Writes and removes a file: permission bits and free blocks alone do not tell.
     fn try_writing(&self) -> io::Result<()> {
-        let trial = self.path.join(format!(".trial.{}", std::process::id()));
-        let written = File::create(&trial)
+        let trial = output::Part::new(self.path.join(format!(".trial.{}", std::process::id())));
+        let written = File::create(trial.path())
             .and_then(|mut file| file.write_all(&vec![0; TRIAL]).and_then(|()| file.sync_all()));
-        let removed = fs::remove_file(&trial);
+        let removed = fs::remove_file(trial.path());
         written.and(removed)
     }
 
@@ -138,6 +142,17 @@ impl RunFolder {
         Ok(appended)
     }
 
+    /// Opens a new file for TensorBoard, which reads the files of a run in the order of their names: the last one of these
+    /// comes last, whatever the clock says.
+    pub fn board(&self, now: Moment) -> Result<Appended> {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let number =
+            |name: &str| name.strip_prefix(tensorboard::NAME)?.split('.').nth(1)?.parse::<u64>().ok();
+        let last = entries.filter_map(|e| number(e.file_name().to_str()?)).max();
+        let second = (now.seconds() as u64).max(last.map_or(0, |last| last.saturating_add(1)));
+        self.append(&format!("{}.{second:010}.iglu.{}", tensorboard::NAME, std::process::id()))
+    }
+
     /// What to go on from.
     pub fn checkpoint(&self) -> Result<Option<checkpoint::Found>> {
         checkpoint::load(&self.path)
@@ -166,12 +181,47 @@ impl RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        let mut entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        if self.made && entries.all(|e| e.file_name() == LOCK) {
-            // What cannot be removed is only untidy.
-            let _ = fs::remove_file(self.path.join(LOCK));
-            let _ = fs::remove_dir(&self.path);
+        if self.made {
+            made_folders().retain(|path| *path != self.path);
+            remove_empty(&self.path);
         }
+    }
+}
+
+/// Folders that were made for the runs under way.
+static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn made_folders() -> MutexGuard<'static, Vec<PathBuf>> {
+    MADE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes what was written into the folders that were made, for a program that is about to end before its first epoch:
+/// whatever has a result or a checkpoint stays.
+pub fn clear_begun() {
+    let kept = [names::SUMMARY, names::MODEL, checkpoint::LAST, checkpoint::PREVIOUS];
+    for path in made_folders().iter().rev() {
+        let keeps = |file: &PathBuf| file.is_dir() || kept.iter().any(|name| file.ends_with(name));
+        if !run_files(path).iter().any(keeps) {
+            // What cannot be removed is only untidy.
+            let _ = clear(path);
+        }
+        remove_empty(path);
+    }
+}
+
+/// Removes the folders that were made and have stayed empty, for a program that is about to end; those inside others
+/// first.
+pub fn abandon() {
+    made_folders().iter().rev().for_each(|path| remove_empty(path));
+}
+
+/// Removes a folder that holds nothing but its lock.
+fn remove_empty(folder: &Path) {
+    let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    if entries.all(|e| e.file_name() == LOCK) {
+        // What cannot be removed is only untidy.
+        let _ = fs::remove_file(folder.join(LOCK));
+        let _ = fs::remove_dir(folder);
     }
 }
 

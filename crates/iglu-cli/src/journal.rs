@@ -173,10 +173,9 @@ fn finite(value: f64) -> Option<f64> {
 }
 
 fn open_board(folder: &RunFolder) -> Result<Appended> {
-    let now = Moment::now().seconds();
-    let name = format!("{}.{:.0}.iglu.{}", tensorboard::NAME, now, std::process::id());
-    let mut board = folder.append(&name)?;
-    board.write(&tensorboard::head(now))?;
+    let now = Moment::now();
+    let mut board = folder.board(now)?;
+    board.write(&tensorboard::head(now.seconds()))?;
     Ok(board)
 }
 

@@ -28,6 +28,7 @@ mod settings;
 mod signals;
 mod summary;
 mod synth;
+mod table;
 mod text;
 mod threads;
 mod train;
@@ -118,6 +119,7 @@ pub fn run<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> u8 {
     let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
     WORDS.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&words);
     exit::announce_panics();
+    let _listening = signals::listen();
     let all = std::iter::once("iglu".into()).chain(words);
     exit::guarded(|| match Cli::try_parse_from(all) {
         Ok(cli) => exit::code(cli.command.run()),

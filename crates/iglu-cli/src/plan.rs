@@ -1,7 +1,7 @@
 //! `iglu plan`: the steps that training would take, and the memory.
 
 use crate::settings::{self, SettingsArgs};
-use crate::train::load_options;
+use crate::train::training_options;
 use crate::{budget, text, threads};
 use iglu::Result;
 use iglu::lazy::plan;
@@ -34,7 +34,7 @@ pub fn run(args: &PlanArgs) -> Result<()> {
         return text::print(plan::describe(&config)?.trim_end());
     };
     threads::pool(config.threads)?.install(|| {
-        let data = iglu_data::load(source, &load_options(&config.data))?;
+        let data = iglu_data::load(source, &training_options(&config.data))?;
         let steps = plan::describe(&iglu::run::resolve(&config, &data))?;
         text::print(&format!("{}\n\n{}", steps.trim_end(), budget::describe(&config, &data)?.trim_end()))
     })

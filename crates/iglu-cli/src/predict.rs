@@ -2,9 +2,10 @@
 
 mod rows;
 
-pub use rows::node_name;
+pub use rows::{node_cell, node_column};
 
 use crate::judge::Judge;
+use crate::table::{self, Form};
 use crate::text::{self, aligned};
 use crate::threads;
 use crate::train::load_options;
@@ -13,6 +14,7 @@ use iglu::config::SplitChoice;
 use iglu::model::Model;
 use iglu::observe::Stopwatch;
 use iglu::{Dataset, Error, Result};
+use iglu_data::columns;
 use iglu_report::names;
 use iglu_report::numbers::{duration, score};
 use serde::Serialize;
@@ -23,11 +25,11 @@ Examples:
   iglu predict runs/mine graph.npz --out scores.npy
   iglu predict runs/mine/best.safetensors new.npz --out scores.npy --json
   iglu predict runs/mine graph.npz --out classes.csv --proba
-  iglu predict runs/mine graph.npz --out likely.csv --top-k 3
+  iglu predict runs/mine graph.npz --out likely.parquet --top-k 3
 
 An .npy file holds one row per node and one column per class, float32: logits, or probabilities with --proba.
   numpy.load('scores.npy').argmax(axis=1)
-A .csv file has the node, its class (or its labels, with `;` between them), and what is asked for:
+A .csv or .parquet file has the node, its class (or its labels, with `;` between them), and what is asked for:
 probabilities of all classes (--proba) or the N most likely ones (--top-k N).";
 
 /// Arguments of `iglu predict`.
@@ -38,13 +40,13 @@ pub struct PredictArgs {
     model: PathBuf,
     /// Dataset: a file or folder in any form of docs/data.md, or `synth:NAME[@scale][#seed]`
     data: String,
-    /// File for the scores, .npy or .csv
+    /// File for the scores, .npy, .csv or .parquet
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Probabilities instead of logits; in a .csv file, beside the prediction
+    /// Probabilities instead of logits; in a table (.csv, .parquet), beside the prediction
     #[arg(long)]
     proba: bool,
-    /// The N most likely classes with their probabilities (.csv only)
+    /// The N most likely classes with their probabilities (.csv and .parquet only)
     #[arg(long, value_name = "N", conflicts_with = "proba", value_parser = value_parser!(u32).range(1..))]
     top_k: Option<u32>,
     /// Split to score: a number, random:0.6,0.2,0.2, per-class:20,500,1000 or FILE.npz [default: as in training]
@@ -78,15 +80,15 @@ struct Output {
 
 /// Predicts in a pool of its own.
 pub fn run(args: &PredictArgs) -> Result<()> {
-    let table = args.out.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
-    if args.top_k.is_some() && !table {
-        let found = format!("`{}` is no .csv file", args.out.display());
-        return Err(Error::usage("--top-k", found, "name a .csv file after --out, or leave --top-k out"));
+    let form = Form::of(&args.out)?;
+    if args.top_k.is_some() && form == Form::Array {
+        let found = format!("`{}` is no .csv or .parquet file", args.out.display());
+        return Err(Error::usage("--top-k", found, "name such a file after --out, or leave --top-k out"));
     }
-    threads::pool(args.threads.into())?.install(|| predict(args, table))
+    threads::pool(args.threads.into())?.install(|| predict(args, form))
 }
 
-fn predict(args: &PredictArgs, table: bool) -> Result<()> {
+fn predict(args: &PredictArgs, form: Form) -> Result<()> {
     let model = iglu_data::model::load(&model_path(&args.model)?)?;
     let data = load_data(&args.data, args.split.as_ref(), &model)?;
     let watch = Stopwatch::new();
@@ -100,17 +102,17 @@ fn predict(args: &PredictArgs, table: bool) -> Result<()> {
         shape: [logits.rows(), logits.cols()],
     };
     let outputs = if model.shape().multi_label { rows::Outputs::Labels } else { rows::Outputs::Classes };
-    if table {
-        let extra = match args.top_k {
-            Some(most) => rows::Extra::Likely(most as usize),
-            None if args.proba => rows::Extra::All,
-            None => rows::Extra::Nothing,
-        };
-        rows::Rows { data: &data, logits: &logits, outputs, extra }.write(&args.out)?;
-    } else if args.proba {
-        iglu_data::write_npy(&args.out, &rows::probabilities(logits, outputs))?;
-    } else {
-        iglu_data::write_npy(&args.out, &logits)?;
+    let extra = match args.top_k {
+        Some(most) => rows::Extra::Likely(most as usize),
+        None if args.proba => rows::Extra::All,
+        None => rows::Extra::Nothing,
+    };
+    let rows = rows::Rows { data: &data, logits: &logits, outputs, extra };
+    match form {
+        Form::Csv => table::write_csv(&args.out, &rows, Some(rows::Rows::DIGITS))?,
+        Form::Parquet => columns::write_parquet(&args.out, &rows)?,
+        Form::Array if args.proba => iglu_data::write_npy(&args.out, &rows::probabilities(logits, outputs))?,
+        Form::Array => iglu_data::write_npy(&args.out, &logits)?,
     }
     show(args, &Output { prediction, seconds, out: args.out.display().to_string() })
 }

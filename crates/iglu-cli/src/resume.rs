@@ -5,9 +5,12 @@ use crate::seeds::Seeds;
 use crate::settings::{self, SettingsArgs};
 use iglu::config::Config;
 use iglu::{Error, Result};
-use iglu_data::checkpoint::Found;
+use iglu_data::Fingerprint;
+use iglu_data::checkpoint::{self, Found};
 use iglu_report::Run;
+use iglu_report::record::Origin;
 use serde::Deserialize;
+use std::path::Path;
 
 /// A run to go on with.
 pub struct Resumed {
@@ -45,6 +48,34 @@ impl Resumed {
     }
 }
 
+/// A run that has come to its end.
+pub struct Finished {
+    /// What it was begun with.
+    pub config: Config,
+    /// The data, as named then.
+    pub source: String,
+    /// The data itself, where it was written down.
+    pub data: Option<Fingerprint>,
+}
+
+impl Finished {
+    /// Reads what it was begun with; flags may only repeat that. Of several seeds the first stands for all.
+    pub fn read(folder: &RunFolder, flags: &SettingsArgs) -> Result<Self> {
+        let runs = iglu_report::runs_in(folder.path())?;
+        let origins = runs.iter().map(|path| Ok((Run::read(path)?.origin, path)));
+        let origins = origins.collect::<Result<Vec<_>>>()?;
+        let Some((origin, path)) = origins.into_iter().min_by_key(|(origin, _)| origin.seed) else {
+            let place = format!("`{}`", folder.path().display());
+            return Err(Error::missing(place, "there is no run in it", "name the folder of a run"));
+        };
+        let (asked, source) = begun(origin, path)?;
+        check_settings(&flags.resolve_over(&asked)?, &asked)?;
+        // A damaged checkpoint does no harm any more.
+        let data = checkpoint::load(path).ok().flatten().map(|found| found.around.data);
+        Ok(Self { config: asked, source, data })
+    }
+}
+
 /// What is told before a run goes on.
 pub fn greeting(found: Option<&Found>) -> String {
     match found {
@@ -61,15 +92,33 @@ pub fn check_settings(now: &Config, then: &Config) -> Result<()> {
         return Ok(());
     }
     let found = format!("not the settings of the run: {}", differences.join("; "));
-    Err(Error::usage("--resume", found, "leave the flags out, or begin a new run with --out"))
+    let longer =
+        differences.iter().any(|line| line.starts_with("train.epochs") || line.starts_with("train.polish"));
+    let why = "; learning rates follow the number of epochs, so a run of another length is another run";
+    let fix = "leave the flags out, or begin a new run with --out";
+    Err(Error::usage("--resume", found, format!("{fix}{}", if longer { why } else { "" })))
+}
+
+/// Refuses other data than that of the run, part by part.
+pub fn check_data(source: &str, now: &Fingerprint, then: &Fingerprint) -> Result<()> {
+    let differences = now.differences(then);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let found = format!("not the data of the run: {}", differences.join("; "));
+    let fix = "give the data the run was begun with, or begin a new run with --out";
+    Err(Error::data(format!("`{source}`"), found, fix))
 }
 
 /// What the first line of the events says.
 fn origin(folder: &RunFolder) -> Result<(Config, String)> {
-    let origin = Run::read(folder.path())?.origin;
+    begun(Run::read(folder.path())?.origin, folder.path())
+}
+
+fn begun(origin: Origin, folder: &Path) -> Result<(Config, String)> {
     let config = Config::deserialize(origin.config).map_err(|e| {
         let fix = "the run was begun by another version of iglu: begin a new one";
-        Error::data(format!("`{}`: config", folder.path().display()), e.to_string(), fix)
+        Error::data(format!("`{}`: config", folder.display()), e.to_string(), fix)
     })?;
     Ok((config, origin.source))
 }

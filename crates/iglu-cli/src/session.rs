@@ -5,13 +5,14 @@ use crate::folder::RunFolder;
 use crate::journal::{Board, Journal, Keeping};
 use crate::judge::{Depth, Judge};
 use crate::progress::Progress;
+use crate::resume;
 use crate::rhythm::Rhythm;
 use crate::summary::Summary;
-use crate::{memory, settings, text};
+use crate::{memory, settings, signals, text};
 use iglu::checkpoint::Checkpoint;
 use iglu::config::Config;
 use iglu::observe::{Control, Event, Observer, Report, Stopwatch, Urgency};
-use iglu::run::{Fit, Trained};
+use iglu::run::{Fit, Trained, Trials};
 use iglu::{Dataset, Error, Interrupt, Result, kernels};
 use iglu_data::checkpoint::Found;
 use iglu_data::{Card, Fingerprint};
@@ -28,6 +29,8 @@ pub struct Session<'a> {
     pub keep: Keep,
     /// Asks the run to stop.
     pub interrupt: Interrupt,
+    /// How settings that are left to the data are tried out.
+    pub trials: Trials,
     data_print: Fingerprint,
     card: Card,
     profile: Profile,
@@ -53,21 +56,25 @@ pub struct Finished {
 
 impl<'a> Session<'a> {
     /// Counts what there is.
-    pub fn new(data: &'a Dataset, source: &'a str, keep: Keep, interrupt: Interrupt) -> Self {
+    pub fn new(data: &'a Dataset, source: &'a str, keep: Keep, trials: Trials) -> Self {
         let (card, profile) = (Card::of(data), Profile::of(data));
         let data_print = Fingerprint::of(data);
-        Self { data, source, keep, interrupt, data_print, card, profile, command: command() }
+        Self {
+            data,
+            source,
+            keep,
+            interrupt: Interrupt::new(),
+            trials,
+            data_print,
+            card,
+            profile,
+            command: command(),
+        }
     }
 
     /// Refuses to go on with a run on other data.
     pub fn check_data(&self, then: &Fingerprint) -> Result<()> {
-        let differences = self.data_print.differences(then);
-        if differences.is_empty() {
-            return Ok(());
-        }
-        let found = format!("not the data of the run: {}", differences.join("; "));
-        let fix = "give the data the run was begun with, or begin a new run with --out";
-        Err(Error::data(format!("`{}`", self.source), found, fix))
+        resume::check_data(self.source, &self.data_print, then)
     }
 
     /// Trains from the beginning or from a checkpoint, and writes everything; `load` are the seconds that reading the
@@ -83,15 +90,17 @@ impl<'a> Session<'a> {
         let watch = Stopwatch::new();
         let Keep { board, rhythm } = self.keep;
         let keeping = Keeping { folder, load, board, rhythm, source: self.source, data: &self.data_print };
-        let fit = Fit::new(config, self.data).interrupt(&self.interrupt);
+        let fit = Fit::new(config, self.data).interrupt(&self.interrupt).trials(self.trials);
         let (time, earlier, mut journal, fit) = match from {
             None => {
+                signals::ask_nobody();
                 folder.clear()?;
                 let origin = self.origin(config)?;
                 let time = origin.time.clone();
                 (time, 0.0, Journal::begin(keeping, origin)?, fit)
             }
             Some(Found { checkpoint, around, .. }) => {
+                signals::ask(&self.interrupt);
                 let time = Run::read(folder.path())?.origin.time;
                 let (ran, earlier) = (checkpoint.notes.ran, checkpoint.notes.seconds.total);
                 if let Some((best, _)) = &checkpoint.notes.best {
@@ -101,7 +110,7 @@ impl<'a> Session<'a> {
                 (time, earlier, journal, fit.resume(checkpoint))
             }
         };
-        let trained = fit.run(&mut Both(progress, &mut journal));
+        let trained = fit.run(&mut Listeners { progress, journal: &mut journal, interrupt: &self.interrupt });
         progress.finish();
         let Trained { model, mut report } = trained.or_else(|e| failed(folder, e))?;
         folder.keep(&model)?;
@@ -110,7 +119,12 @@ impl<'a> Session<'a> {
         }
         let peak_rss_bytes = memory::peak_bytes();
         let mut clock = Stopwatch::new();
-        let scores = self.scores(&model)?;
+        // Without a checkpoint there would be nothing to go on from: the last scores are waited for.
+        let interrupt = if folder.has_checkpoint() { self.interrupt.clone() } else { Interrupt::new() };
+        let scores = match self.scores(&model, &interrupt) {
+            Err(Error::Interrupted { .. }) => return Err(stopped(folder, &report, config)?),
+            scores => scores?,
+        };
         report.seconds.eval += clock.lap();
         report.seconds.load = load;
         report.seconds.total = earlier + load + watch.seconds();
@@ -137,8 +151,8 @@ impl<'a> Session<'a> {
         Ok(Finished { json, text })
     }
 
-    fn scores(&self, model: &iglu::model::Model) -> Result<Vec<Scores>> {
-        let logits = model.predict(self.data)?;
+    fn scores(&self, model: &iglu::model::Model, interrupt: &Interrupt) -> Result<Vec<Scores>> {
+        let logits = model.predict_until(self.data, interrupt)?;
         Ok(Judge::new(model, self.data, &logits).scores(Depth::Cheap))
     }
 
@@ -198,17 +212,25 @@ fn stopped(folder: &RunFolder, report: &Report, config: &Config) -> Result<Error
     Ok(Error::interrupted(place, found, go_on(folder)))
 }
 
-/// Two listeners; the run stops when one of them asks for it.
-struct Both<'a>(&'a mut dyn Observer, &'a mut dyn Observer);
+/// Who listens to a run; it stops when one of them asks for it. From its first epoch on signals ask for it, too.
+struct Listeners<'a> {
+    progress: &'a mut dyn Observer,
+    journal: &'a mut dyn Observer,
+    interrupt: &'a Interrupt,
+}
 
-impl Observer for Both<'_> {
+impl Observer for Listeners<'_> {
     fn event(&mut self, event: &Event) -> Control {
-        let answers = [self.0.event(event), self.1.event(event)];
+        if matches!(event, Event::Epoch { .. }) {
+            signals::ask(self.interrupt);
+        }
+        let answers = [self.progress.event(event), self.journal.event(event)];
         if answers.contains(&Control::Stop) { Control::Stop } else { Control::Continue }
     }
 
     fn checkpoint(&mut self, checkpoint: &Checkpoint, urgency: Urgency) -> Result<()> {
-        self.0.checkpoint(checkpoint, urgency).and_then(|()| self.1.checkpoint(checkpoint, urgency))
+        self.progress.checkpoint(checkpoint, urgency)?;
+        self.journal.checkpoint(checkpoint, urgency)
     }
 }
 

@@ -3,7 +3,7 @@
 use iglu::{Error, Result};
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// Writes a result to stdout, with a newline. A reader who has closed the pipe has seen enough.
 pub fn print(text: &str) -> Result<()> {
@@ -101,6 +101,12 @@ impl Formatter for Layout {
 /// Writes a remark to stderr; where nobody listens, it is lost.
 pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Writes a remark to stderr, in place of a progress bar where one may stand.
+pub fn note_over_progress(text: &str) {
+    let clear = if io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
+    note(&format!("{clear}{text}"));
 }
 
 /// Writes what a reader noticed to stderr.

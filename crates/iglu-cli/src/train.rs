@@ -10,14 +10,15 @@ use crate::rhythm::Rhythm;
 use crate::seeds::{self, Seeds};
 use crate::session::{Keep, Session};
 use crate::settings::{self, SettingsArgs};
-use crate::{signals, text, threads};
+use crate::{text, threads};
 use clap::value_parser;
 use iglu::config::{Config, DataConfig};
 use iglu::observe::Stopwatch;
+use iglu::run::Trials;
 use iglu::{Dataset, Result};
 use iglu_data::card::Problem;
 use iglu_data::checkpoint::Found;
-use iglu_data::{DEFAULT_SOURCE, Layout, LoadOptions, Verify};
+use iglu_data::{DEFAULT_SOURCE, Fingerprint, Layout, LoadOptions, Verify};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -48,7 +49,7 @@ pub struct TrainArgs {
     /// Write a checkpoint after every so many epochs, or seconds (`30s`), or never
     #[arg(long, value_name = "RHYTHM", default_value = "1")]
     checkpoint: Rhythm,
-    /// Refuse to start if training will take more than this (`4GiB`, `500MB`)
+    /// Stay within this (`4GiB`, `500MB`), or refuse to start if training will take more
     #[arg(long, value_name = "SIZE")]
     memory: Option<Budget>,
     /// Train with this many seeds, from --seed on, each in a folder `seed-N` of its own
@@ -89,8 +90,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     };
     let folder = RunFolder::of_run(path)?;
     if folder.finished() {
-        text::note(&format!("`{}`: the run is finished; there is nothing to go on with", path.display()));
-        return Ok(());
+        return args.finished(&folder);
     }
     let resumed = Resumed::read(&folder, &args.settings)?;
     threads::pool(resumed.config.threads)?.install(|| args.go_on(&folder, resumed))
@@ -104,12 +104,14 @@ impl TrainArgs {
         let old = if self.force { Old::Replace } else { Old::Refuse };
         let given = self.out.as_deref().map(|path| RunFolder::given(path, old)).transpose()?;
         let source = self.data.as_deref().unwrap_or(DEFAULT_SOURCE);
+        budget::refuse_early(self.memory, config, source)?;
         let data = self.read(source, &config.data, &mut progress)?;
-        budget::check(self.memory, config, &data)?;
+        let trials = budget::settle(self.memory, config, &data)?;
         let config = &with_split(config, &data);
         let folder = given.map_or_else(|| RunFolder::fresh(&data.name, Moment::now()), Ok)?;
         folder.clear()?;
-        let session = self.session(&data, source);
+        self.tell(trials);
+        let session = self.session(&data, source, trials);
         let load = watch.seconds();
         match self.seeds {
             None => self.one(&session, config, &folder, None, &mut progress, load),
@@ -126,8 +128,10 @@ impl TrainArgs {
         let watch = Stopwatch::new();
         let mut progress = self.progress();
         let source = self.data.clone().unwrap_or_else(|| resumed.source.clone());
+        budget::refuse_early(self.memory, &resumed.config, &source)?;
         let data = self.read(&source, &resumed.config.data, &mut progress)?;
-        let session = self.session(&data, &source);
+        let trials = budget::settle(self.memory, &resumed.config, &data)?;
+        let session = self.session(&data, &source, trials);
         let load = watch.seconds();
         match resumed.point {
             Point::Seeds(seeds) => self.several(&session, &seeds, folder, &mut progress, load),
@@ -139,6 +143,20 @@ impl TrainArgs {
                 self.one(&session, &resumed.config, folder, *found, &mut progress, load)
             }
         }
+    }
+
+    /// A run that needs nothing: says so, unless something else is asked for than it was.
+    fn finished(&self, folder: &RunFolder) -> Result<()> {
+        let finished = resume::Finished::read(folder, &self.settings)?;
+        if let Some(source) = self.data.as_deref().filter(|source| *source != finished.source)
+            && let Some(then) = &finished.data
+        {
+            let data = iglu_data::load(source, &training_options(&finished.config.data))?;
+            resume::check_data(source, &Fingerprint::of(&data), then)?;
+        }
+        let path = folder.path().display();
+        text::note(&format!("`{path}`: the run is finished; there is nothing to go on with"));
+        Ok(())
     }
 
     fn progress(&self) -> Progress {
@@ -156,10 +174,18 @@ impl TrainArgs {
         Ok(data)
     }
 
-    /// From here on signals are heard: before, there is nothing to keep.
-    fn session<'a>(&self, data: &'a Dataset, source: &'a str) -> Session<'a> {
+    /// Says so where memory is saved.
+    fn tell(&self, trials: Trials) {
+        if trials == Trials::OneByOne && !self.quiet {
+            text::note(
+                "note: settings are tried one by one to stay within --memory: slower, the same result",
+            );
+        }
+    }
+
+    fn session<'a>(&self, data: &'a Dataset, source: &'a str, trials: Trials) -> Session<'a> {
         let board = if self.tensorboard { Board::On } else { Board::Off };
-        Session::new(data, source, Keep { board, rhythm: self.checkpoint }, signals::listen())
+        Session::new(data, source, Keep { board, rhythm: self.checkpoint }, trials)
     }
 
     fn one(

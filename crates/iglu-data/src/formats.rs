@@ -5,6 +5,7 @@
 
 mod authors;
 mod class_map;
+mod counts;
 pub mod facebook100;
 mod geom_gcn;
 mod graphsage;
@@ -32,6 +33,7 @@ pub mod table;
 pub mod yandex;
 
 use crate::{Limits, LoadOptions, Purpose, quoted};
+use iglu::run::Outline;
 use iglu::{Dataset, Error, Labels, Result, Split};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -45,26 +47,106 @@ pub struct Format {
     pub detect: fn(&Place) -> bool,
     /// Reads it.
     pub read: fn(&Path, &LoadOptions) -> Result<Dataset>,
+    /// Its counts before it is read, where they can be had; what is not known counts as nothing.
+    pub outline: fn(&Path, &LoadOptions) -> Option<Outline>,
     /// Whether its files number the nodes, so that [`LoadOptions::one_based`] means something.
     pub numbered: bool,
 }
 
 /// All formats, tried from the top: what asks for more comes first.
 pub const FORMATS: &[Format] = &[
-    Format { name: "iglu store", detect: store::detect, read: store::read, numbered: false },
-    Format { name: "Planetoid", detect: planetoid::detect, read: planetoid::read, numbered: false },
-    Format { name: "OGB", detect: ogb::detect, read: ogb::read, numbered: true },
-    Format { name: "IGLU's scripts", detect: authors::detect, read: authors::read, numbered: true },
-    Format { name: "GraphSAINT", detect: graphsaint::detect, read: graphsaint::read, numbered: false },
-    Format { name: "GraphSAGE", detect: graphsage::detect, read: graphsage::read, numbered: false },
-    Format { name: "DGL's PPI", detect: ppi::detect, read: ppi::read, numbered: false },
-    Format { name: "MUSAE", detect: musae::detect, read: musae::read, numbered: false },
-    Format { name: "Geom-GCN", detect: geom_gcn::detect, read: geom_gcn::read, numbered: false },
-    Format { name: "Facebook100 mat", detect: facebook100::detect, read: facebook100::read, numbered: false },
-    Format { name: "Shchur npz", detect: shchur::detect, read: shchur::read, numbered: false },
-    Format { name: "heterophilous npz", detect: yandex::detect, read: yandex::read, numbered: true },
-    Format { name: "plain npz", detect: plain::detect, read: plain::read, numbered: true },
-    Format { name: "tables (csv, tsv, Parquet)", detect: table::detect, read: table::read, numbered: true },
+    Format {
+        name: "iglu store",
+        detect: store::detect,
+        read: store::read,
+        outline: store::outline,
+        numbered: false,
+    },
+    Format {
+        name: "Planetoid",
+        detect: planetoid::detect,
+        read: planetoid::read,
+        outline: counts::unknown,
+        numbered: false,
+    },
+    Format { name: "OGB", detect: ogb::detect, read: ogb::read, outline: counts::unknown, numbered: true },
+    Format {
+        name: "IGLU's scripts",
+        detect: authors::detect,
+        read: authors::read,
+        outline: counts::unknown,
+        numbered: true,
+    },
+    Format {
+        name: "GraphSAINT",
+        detect: graphsaint::detect,
+        read: graphsaint::read,
+        outline: graphsaint::outline,
+        numbered: false,
+    },
+    Format {
+        name: "GraphSAGE",
+        detect: graphsage::detect,
+        read: graphsage::read,
+        outline: counts::unknown,
+        numbered: false,
+    },
+    Format {
+        name: "DGL's PPI",
+        detect: ppi::detect,
+        read: ppi::read,
+        outline: counts::unknown,
+        numbered: false,
+    },
+    Format {
+        name: "MUSAE",
+        detect: musae::detect,
+        read: musae::read,
+        outline: counts::unknown,
+        numbered: false,
+    },
+    Format {
+        name: "Geom-GCN",
+        detect: geom_gcn::detect,
+        read: geom_gcn::read,
+        outline: counts::unknown,
+        numbered: false,
+    },
+    Format {
+        name: "Facebook100 mat",
+        detect: facebook100::detect,
+        read: facebook100::read,
+        outline: counts::unknown,
+        numbered: false,
+    },
+    Format {
+        name: "Shchur npz",
+        detect: shchur::detect,
+        read: shchur::read,
+        outline: counts::unknown,
+        numbered: false,
+    },
+    Format {
+        name: "heterophilous npz",
+        detect: yandex::detect,
+        read: yandex::read,
+        outline: yandex::outline,
+        numbered: true,
+    },
+    Format {
+        name: "plain npz",
+        detect: plain::detect,
+        read: plain::read,
+        outline: plain::outline,
+        numbered: true,
+    },
+    Format {
+        name: "tables (csv, tsv, Parquet)",
+        detect: table::detect,
+        read: table::read,
+        outline: counts::unknown,
+        numbered: true,
+    },
 ];
 
 /// What is seen of a path before anybody reads it.
@@ -125,6 +207,13 @@ fn list(folder: &Path) -> Result<Vec<String>> {
     }
     names.sort_unstable();
     Ok(names)
+}
+
+/// The counts of the dataset at `path`, where they can be had without reading it.
+pub(crate) fn outline(path: &Path, options: &LoadOptions) -> Option<Outline> {
+    let place = Place::look(path).ok()?;
+    let format = FORMATS.iter().find(|f| (f.detect)(&place))?;
+    (format.outline)(path, options)
 }
 
 /// Reads the dataset at `path` in whichever format it is.

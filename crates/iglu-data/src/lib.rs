@@ -7,6 +7,7 @@
 pub mod card;
 mod caught;
 pub mod checkpoint;
+pub mod columns;
 mod fingerprint;
 pub mod formats;
 mod incident;
@@ -29,6 +30,7 @@ pub use nearest::{edit_distance, nearest};
 pub use splits::{choose_split, decided};
 
 use iglu::config::{Auto, DataConfig, Duplicates, EdgeFeatures, Isolated, NanFeatures, SplitChoice};
+use iglu::run::Outline;
 use iglu::{Dataset, Error, Result, SelfLoops};
 use std::path::Path;
 
@@ -158,6 +160,29 @@ pub fn load(source: &str, options: &LoadOptions) -> Result<Dataset> {
     let mut data = data?;
     data.source.get_or_insert_with(|| source.to_string());
     prepare(data, &options).map_err(|e| e.within(&format!("`{source}`")))
+}
+
+/// The counts of the dataset named by `source`, where they can be had at once: all of synthetic graphs and of stores,
+/// those of the features where an .npz or .npy file has them dense. What is not known counts as nothing, so that a plan of
+/// memory is a lower bound. Whatever is wrong with the source is left to [`load`].
+///
+/// ```
+/// let counts = iglu_data::outline("synth:products", &Default::default()).unwrap();
+/// assert_eq!((counts.nodes, counts.shape.classes), (2_449_029, 47));
+/// ```
+pub fn outline(source: &str, options: &LoadOptions) -> Option<Outline> {
+    let mut options = options.clone();
+    if let SplitChoice::Stored(number) = options.split_choice {
+        options.split = number;
+    }
+    let mut outline = match source.strip_prefix("synth:") {
+        Some(recipe) => synth::Recipe::parse(recipe).ok()?.outline(),
+        None => formats::outline(Path::new(source), &options)?,
+    };
+    if !matches!(options.split_choice, SplitChoice::Auto | SplitChoice::Stored(_)) {
+        (outline.train, outline.val) = (0, 0);
+    }
+    Some(outline)
 }
 
 /// Does to a dataset what does not depend on where it comes from: refuses or mends what the options say, and gives it

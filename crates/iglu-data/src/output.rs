@@ -1,11 +1,14 @@
 //! Writes whole files so that a crash leaves the old file or the new one, never half of one.
 //!
-//! Temporary file beside the target, flush, fsync, rename, fsync of the directory. No locks.
+//! Temporary file beside the target, flush, fsync, rename, fsync of the directory. No locks on files. A program that is
+//! ended by a signal removes its temporary files first ([`abandon`]).
 
 use iglu::{Error, Result};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The file under construction, as handed to the function that fills it.
 pub type Sink = BufWriter<File>;
@@ -41,14 +44,58 @@ fn replace_after(
     before: impl FnOnce() -> io::Result<()>,
     fill: impl FnOnce(&mut Sink) -> io::Result<()>,
 ) -> Result<()> {
-    let part = part_of(path)?;
-    let written =
-        write_part(&part, fill).and_then(|()| before()).and_then(|()| step(|| fs::rename(&part, path)));
+    let part = Part::new(part_of(path)?);
+    let finish = || {
+        let _whole = parts();
+        before().and_then(|()| step(|| fs::rename(part.path(), path)))
+    };
+    let written = write_part(part.path(), fill).and_then(|()| finish());
     written.and_then(|()| sync_directory(path)).map_err(|e| {
         // The error that matters is `e`; a part that cannot be removed is only untidy.
-        let _ = step(|| fs::remove_file(&part));
+        let _ = step(|| fs::remove_file(part.path()));
         failed(path, &e)
     })
+}
+
+/// Temporary files that are being written.
+static PARTS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn parts() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The name of a temporary file, known to [`abandon`] as long as this lives.
+#[derive(Debug)]
+pub struct Part(PathBuf);
+
+impl Part {
+    /// A file that is about to be made.
+    pub fn new(path: PathBuf) -> Self {
+        parts().insert(path.clone());
+        Self(path)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        parts().remove(&self.0);
+    }
+}
+
+/// Removes all temporary files, for a program that is about to end. From then on no file is finished: whoever tries
+/// waits for the end.
+pub fn abandon() {
+    let parts = parts();
+    for part in parts.iter() {
+        // What cannot be removed is only untidy.
+        let _ = fs::remove_file(part);
+    }
+    std::mem::forget(parts);
 }
 
 fn write_part(part: &Path, fill: impl FnOnce(&mut Sink) -> io::Result<()>) -> io::Result<()> {

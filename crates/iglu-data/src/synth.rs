@@ -19,6 +19,8 @@ mod tests;
 pub use shapes::{SHAPES, Shape, Task};
 
 use crate::nearest;
+use iglu::network::ModelShape;
+use iglu::run::Outline;
 use iglu::{Dataset, EdgeOptions, Error, Features, Graph, Result};
 
 /// Largest scale: ten times the original.
@@ -69,6 +71,31 @@ impl Recipe {
     pub fn edges(&self) -> usize {
         let n = self.nodes();
         ((self.shape.edges as f64 * self.scale) as usize).min(n * (n - 1) / 16)
+    }
+
+    /// Its counts, without making it.
+    pub fn outline(&self) -> Outline {
+        let (n, shape, entries) = (self.nodes(), self.shape, 2 * self.edges());
+        let upto = |share: f64| (n as f64 * share) as usize;
+        let label = if shape.task == Task::Labels { shape.classes } else { size_of::<i32>() };
+        Outline {
+            nodes: n,
+            entries,
+            graph_bytes: (8 * (n + 1) + 4 * entries) as u64,
+            feature_bytes: (4 * n * shape.features) as u64,
+            sparse: false,
+            label_bytes: (n * label) as u64,
+            shape: ModelShape {
+                features: shape.features,
+                classes: shape.classes,
+                multi_label: shape.task == Task::Labels,
+                relations: 0,
+                latent: 0,
+            },
+            train: upto(shape.train),
+            val: upto(shape.train + shape.val) - upto(shape.train),
+            ordered: false,
+        }
     }
 
     /// Makes the dataset.

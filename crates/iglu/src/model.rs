@@ -9,7 +9,7 @@ pub use crate::network::ModelShape;
 use crate::network::Network;
 use crate::side::{Graphs, Side};
 use crate::tensors::Tensors;
-use crate::{Dataset, Error, Features, Mat, Real, Result, SparseMat};
+use crate::{Dataset, Error, Features, Interrupt, Mat, Real, Result, SparseMat};
 use std::sync::Arc;
 
 /// How features are changed before the first layer; learned from the training nodes.
@@ -153,7 +153,12 @@ impl Model {
 
     /// Logits of every node of a dataset, by exact layer-wise inference; labels and splits do not matter.
     pub fn predict(&self, data: &Dataset) -> Result<Mat> {
-        Ok(self.network.infer(&self.side(data)?))
+        self.predict_until(data, &Interrupt::new())
+    }
+
+    /// The same, with an error as soon as somebody asks to stop.
+    pub fn predict_until(&self, data: &Dataset, interrupt: &Interrupt) -> Result<Mat> {
+        self.network.infer_until(&self.side(data)?, interrupt)
     }
 
     /// `X^layer` of every node of a dataset, layers counted from 1; the last one gives the logits.

@@ -14,7 +14,7 @@ use crate::rng::Key;
 use crate::side::Side;
 use crate::table::with_table;
 use crate::tensors::Tensors;
-use crate::{Dataset, Error, Labels, Mat, Real, Result, Storage, Table};
+use crate::{Dataset, Error, Interrupt, Labels, Mat, Real, Result, Storage, Table};
 use serde::{Deserialize, Serialize};
 
 /// What a network takes and gives.
@@ -125,7 +125,7 @@ impl Network {
     }
 
     /// The network without parameters.
-    fn outline(config: &NetworkConfig, shape: &ModelShape) -> Result<Self> {
+    pub(crate) fn outline(config: &NetworkConfig, shape: &ModelShape) -> Result<Self> {
         let mut network = Self {
             layers: Vec::new(),
             graph_layers: config.layers,
@@ -420,14 +420,26 @@ impl Network {
         self.embed(side, self.depth())
     }
 
-    /// `X^to` of every node.
-    pub fn embed(&self, side: &Side, to: usize) -> Mat {
+    /// The same, with an error as soon as somebody asks to stop.
+    pub fn infer_until(&self, side: &Side, interrupt: &Interrupt) -> Result<Mat> {
+        self.embed_until(side, self.depth(), interrupt)
+    }
+
+    /// `X^k` of every node.
+    pub fn embed(&self, side: &Side, k: usize) -> Mat {
+        self.embed_until(side, k, &Interrupt::new()).expect("nobody can ask to stop")
+    }
+
+    /// `X^to` of every node; asks before every layer and every product whether to stop.
+    fn embed_until(&self, side: &Side, to: usize, interrupt: &Interrupt) -> Result<Mat> {
         let mut known: Vec<Table> = (0..=to).map(|_| Table::default()).collect();
         for layer in &self.layers[..to] {
             let mut z = Vec::new();
+            interrupt.check()?;
             if layer.k > 1 {
                 side.aggregate(layer, &known[layer.k - 1], &mut z);
             }
+            interrupt.check()?;
             let inputs = inputs(&layer.program, side, |m| &known[m], |_, part| &z[part]);
             let out = layer_output(layer, side, inputs);
             let done = layer.k;
@@ -438,7 +450,7 @@ impl Network {
                 }
             }
         }
-        known.pop().expect("one place for each layer").into_full()
+        Ok(known.pop().expect("one place for each layer").into_full())
     }
 }
 

@@ -9,7 +9,8 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-pub use memory::{Item, memory};
+pub use memory::{Item, Outline, memory, memory_of};
+pub use start::Trials;
 
 use crate::checkpoint::Checkpoint;
 use crate::config::{Auto, Config, HIDDEN, Order, Scaling, Setting};
@@ -79,6 +80,7 @@ pub struct Fit<'a> {
     config: &'a Config,
     data: &'a Dataset,
     interrupt: Interrupt,
+    trials: Trials,
     from: Option<Checkpoint>,
     #[cfg(test)]
     pub(crate) fault: Option<course::Fault>,
@@ -91,6 +93,7 @@ impl<'a> Fit<'a> {
             config,
             data,
             interrupt: Interrupt::new(),
+            trials: Trials::default(),
             from: None,
             #[cfg(test)]
             fault: None,
@@ -101,6 +104,13 @@ impl<'a> Fit<'a> {
     #[must_use]
     pub fn interrupt(mut self, interrupt: &Interrupt) -> Self {
         self.interrupt = interrupt.clone();
+        self
+    }
+
+    /// How settings that are left to the data are tried out; the result is the same.
+    #[must_use]
+    pub fn trials(mut self, trials: Trials) -> Self {
+        self.trials = trials;
         self
     }
 
@@ -143,36 +153,36 @@ const EPOCHS: usize = 10;
 const WIDE_INPUT: usize = 1024;
 
 /// Constant hops cost nothing per epoch but widen the first product: as many as stay cheap, at most 3.
-fn hops(features: &Features) -> usize {
+fn hops(data: &Outline) -> usize {
     const WIDEST: usize = 2400;
-    match features {
-        Features::Sparse(_) => 1,
-        Features::Dense(m) => (WIDEST / m.cols().max(1)).saturating_sub(1).clamp(1, 3),
-    }
+    if data.sparse { 1 } else { (WIDEST / data.shape.features.max(1)).saturating_sub(1).clamp(1, 3) }
 }
 
 /// Decides every `auto` that depends on the data.
 pub fn resolve(config: &Config, data: &Dataset) -> Config {
+    let mut c = decide(config, &Outline::of(data));
+    c.network.degree_scale = Auto::Set(c.network.degree_scale.or(mean_log_degree(data)));
+    c
+}
+
+/// Decides every `auto` that depends on counts.
+fn decide(config: &Config, data: &Outline) -> Config {
     let mut c = config.clone();
-    let multi = matches!(data.labels, Labels::Multi { .. });
-    let epochs = match (c.train.order, multi) {
+    let epochs = match (c.train.order, data.shape.multi_label) {
         (Order::Exact, _) => 200,
         (_, true) => 25,
         (_, false) => EPOCHS,
     };
     c.train.epochs = Auto::Set(c.train.epochs.or(epochs));
     c.train.passes = Auto::Set(crate::lazy::passes(&c));
-    c.network.hops = Auto::Set(c.network.hops.or(hops(&data.features)));
-    let inputs = data.features.cols() * (1 + c.network.hops.or(1));
+    c.network.hops = Auto::Set(c.network.hops.or(hops(data)));
+    let inputs = data.shape.features * (1 + c.network.hops.or(1));
     c.network.hidden =
         Auto::Set(c.network.hidden.or(if inputs > WIDE_INPUT { HIDDEN * 3 / 4 } else { HIDDEN }));
-    c.select.metric = Auto::Set(c.select.metric.or(Metric::default_for(&data.labels)));
-    let scaling = match data.features {
-        Features::Dense(_) => Scaling::Standard,
-        Features::Sparse(_) => Scaling::Row,
-    };
+    let metric = if data.shape.multi_label { Metric::F1Micro } else { Metric::Accuracy };
+    c.select.metric = Auto::Set(c.select.metric.or(metric));
+    let scaling = if data.sparse { Scaling::Row } else { Scaling::Standard };
     c.data.features = Auto::Set(c.data.features.or(scaling));
-    c.network.degree_scale = Auto::Set(c.network.degree_scale.or(mean_log_degree(data)));
     c.data.reorder = Auto::Set(c.data.reorder.or(reordering_pays(&c, data)));
     c
 }
@@ -185,13 +195,13 @@ const CACHED: usize = 32 << 20;
 const READ_OFTEN: usize = 32;
 
 /// Whether embeddings are too large for the caches, and rows are read often enough.
-fn reordering_pays(config: &Config, data: &Dataset) -> bool {
+fn reordering_pays(config: &Config, data: &Outline) -> bool {
     let rows = match config.train.setting {
-        Setting::Transductive => data.graph.nodes(),
-        Setting::Inductive => data.split.train.len(),
+        Setting::Transductive => data.nodes,
+        Setting::Inductive => data.train,
     };
     let bytes = rows * config.network.hidden.or(HIDDEN) * config.network.cache.bytes();
-    let often = data.graph.entries() >= READ_OFTEN * data.graph.nodes();
+    let often = data.entries >= READ_OFTEN * data.nodes;
     config.network.layers > 1 && bytes > CACHED && often
 }
 
@@ -223,6 +233,7 @@ struct Run<'a> {
     metric: Metric,
     watch: Stopwatch,
     interrupt: Interrupt,
+    trials: Trials,
     /// The configuration before anything was decided.
     asked: Config,
 }
@@ -256,14 +267,17 @@ impl<'a> Run<'a> {
             metric,
             watch,
             interrupt,
+            trials: fit.trials,
             asked,
         }
     }
 
     /// The graph's sides, and an engine with fresh parameters.
     fn engine(&self, config: &Config) -> Result<(Sides, Engine<'_>)> {
+        self.interrupt.check()?;
         let fresh = Network::new(&config.network, &self.shape, config.seed)?;
         let sides = Sides::new(self.data, &self.features, &fresh, config.train.setting);
+        self.interrupt.check()?;
         let loss = TaskLoss::new(&self.labels, &self.rows, &self.loss)?;
         let mut engine = Engine::new(config, fresh, sides.train.clone(), loss, self.rows.clone());
         engine.set_interrupt(&self.interrupt);
@@ -271,9 +285,9 @@ impl<'a> Run<'a> {
     }
 
     /// Logits of all nodes of the full graph: from the caches where those are fresh, else by inference.
-    fn logits(&self, engine: &mut Engine<'_>, sides: &Sides) -> Mat {
+    fn logits(&self, engine: &mut Engine<'_>, sides: &Sides) -> Result<Mat> {
         let cached = if self.config.train.setting == Setting::Transductive { engine.logits() } else { None };
-        cached.unwrap_or_else(|| engine.network().infer(&sides.full))
+        cached.map_or_else(|| engine.network().infer_until(&sides.full, &self.interrupt), Ok)
     }
 
     fn score(
@@ -283,15 +297,15 @@ impl<'a> Run<'a> {
         epoch: usize,
         train_seconds: f64,
         loss: f64,
-    ) -> HistoryPoint {
-        let logits = self.logits(engine, sides);
+    ) -> Result<HistoryPoint> {
+        let logits = self.logits(engine, sides)?;
         let of = |rows: &[u32]| self.metric.score(&logits, &self.data.labels, rows);
-        HistoryPoint {
+        Ok(HistoryPoint {
             epoch,
             train_seconds,
             loss,
             val: of(&self.data.split.val),
             test: of(&self.data.split.test),
-        }
+        })
     }
 }

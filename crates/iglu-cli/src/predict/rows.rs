@@ -1,10 +1,8 @@
 //! Predictions as a table: a row for each node, with names where the data has them.
 
 use iglu::metrics::argmax;
-use iglu::{Dataset, Mat, Real, Result};
-use iglu_report::table::csv_field;
-use std::io::{self, Write};
-use std::path::Path;
+use iglu::{Dataset, Mat, Names, Real};
+use iglu_data::columns::{Cell, Column, Kind, Table};
 
 /// What stands beside the prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,62 +37,100 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Writes the file; an old one is replaced when all is on disk.
-    pub fn write(&self, path: &Path) -> Result<()> {
-        iglu_data::output::replace(path, |out| {
-            writeln!(out, "{}", self.head())?;
-            (0..self.logits.rows()).try_for_each(|node| self.write_row(out, node))
-        })
+    /// Digits after the point that text shows of a probability.
+    pub const DIGITS: usize = 6;
+
+    /// Names of the classes, if there is one for each.
+    fn names(&self) -> Option<&Names> {
+        self.data.class_names.as_ref().filter(|names| names.len() == self.logits.cols())
     }
 
-    /// The name of a class, if there is one for each; else its number.
+    /// The name of a class, or its number.
     fn class(&self, class: usize) -> String {
-        let names = self.data.class_names.as_ref().filter(|n| n.len() == self.logits.cols());
-        names.map_or_else(|| class.to_string(), |names| names.get(class).to_string())
+        self.names().map_or_else(|| class.to_string(), |names| names.get(class).to_string())
     }
 
-    fn head(&self) -> String {
-        let classes = self.logits.cols();
-        let prediction = if self.outputs == Outputs::Labels { "labels" } else { "class" };
-        let extra: Vec<String> = match self.extra {
-            Extra::Nothing => Vec::new(),
-            Extra::All => (0..classes).map(|c| csv_field(&format!("p_{}", self.class(c)))).collect(),
-            Extra::Likely(most) => (1..=most.min(classes)).map(|i| format!("class_{i},p_{i}")).collect(),
-        };
-        [vec!["node".to_string(), prediction.to_string()], extra].concat().join(",")
+    /// The same for a column of classes.
+    fn class_cell(&self, class: usize) -> Cell {
+        if self.names().is_some() { Cell::Text(self.class(class)) } else { Cell::Whole(class as i64) }
     }
 
-    fn write_row(&self, out: &mut impl Write, node: usize) -> io::Result<()> {
-        let logits = self.logits.row(node);
-        write!(out, "{},{}", csv_field(&node_name(self.data, node)), csv_field(&self.prediction(logits)))?;
-        match self.extra {
-            Extra::Nothing => {}
-            Extra::All => shares(logits, self.outputs).iter().try_for_each(|p| write!(out, ",{p:.6}"))?,
-            Extra::Likely(most) => {
-                let shares = shares(logits, self.outputs);
-                for class in ranked(&shares).into_iter().take(most) {
-                    write!(out, ",{},{:.6}", csv_field(&self.class(class)), shares[class])?;
-                }
-            }
-        }
-        writeln!(out)
+    fn class_column(&self, name: impl Into<String>) -> Column {
+        Column::new(name, if self.names().is_some() { Kind::Text } else { Kind::Whole })
+    }
+
+    /// The most likely classes that are shown.
+    fn most(&self, asked: usize) -> usize {
+        asked.min(self.logits.cols())
     }
 
     /// The class with the largest logit, or every label with a logit above 0.
-    fn prediction(&self, logits: &[Real]) -> String {
+    fn prediction(&self, logits: &[Real]) -> Cell {
         match self.outputs {
-            Outputs::Classes => self.class(argmax(logits)),
+            Outputs::Classes => self.class_cell(argmax(logits)),
             Outputs::Labels => {
                 let positive = (0..logits.len()).filter(|&c| logits[c] > 0.0);
-                positive.map(|c| self.class(c)).collect::<Vec<_>>().join(";")
+                Cell::Text(positive.map(|c| self.class(c)).collect::<Vec<_>>().join(";"))
             }
         }
     }
 }
 
-/// The name of a node, or its number.
-pub fn node_name(data: &Dataset, node: usize) -> String {
-    data.node_names.as_ref().map_or_else(|| node.to_string(), |names| names.get(node).to_string())
+impl Table for Rows<'_> {
+    fn columns(&self) -> Vec<Column> {
+        let prediction = match self.outputs {
+            Outputs::Classes => self.class_column("class"),
+            Outputs::Labels => Column::new("labels", Kind::Text),
+        };
+        let mut columns = vec![node_column(self.data), prediction];
+        match self.extra {
+            Extra::Nothing => {}
+            Extra::All => {
+                let names = (0..self.logits.cols()).map(|c| format!("p_{}", self.class(c)));
+                columns.extend(names.map(|name| Column::new(name, Kind::Number)));
+            }
+            Extra::Likely(most) => {
+                for i in 1..=self.most(most) {
+                    columns.push(self.class_column(format!("class_{i}")));
+                    columns.push(Column::new(format!("p_{i}"), Kind::Number));
+                }
+            }
+        }
+        columns
+    }
+
+    fn rows(&self) -> usize {
+        self.logits.rows()
+    }
+
+    fn row(&self, node: usize) -> Vec<Cell> {
+        let logits = self.logits.row(node);
+        let mut cells = vec![node_cell(self.data, node), self.prediction(logits)];
+        match self.extra {
+            Extra::Nothing => {}
+            Extra::All => cells.extend(shares(logits, self.outputs).into_iter().map(Cell::Number)),
+            Extra::Likely(most) => {
+                let shares = shares(logits, self.outputs);
+                for class in ranked(&shares).into_iter().take(self.most(most)) {
+                    cells.extend([self.class_cell(class), Cell::Number(shares[class])]);
+                }
+            }
+        }
+        cells
+    }
+}
+
+/// The column of nodes: names, or numbers where the data has no names.
+pub fn node_column(data: &Dataset) -> Column {
+    Column::new("node", if data.node_names.is_some() { Kind::Text } else { Kind::Whole })
+}
+
+/// A node in its column.
+pub fn node_cell(data: &Dataset, node: usize) -> Cell {
+    match &data.node_names {
+        Some(names) => Cell::Text(names.get(node).to_string()),
+        None => Cell::Whole(node as i64),
+    }
 }
 
 /// Probabilities of all nodes, in place of their logits.
@@ -127,6 +163,7 @@ fn ranked(shares: &[Real]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table;
     use iglu::{EdgeOptions, Features, Graph, Labels, Split};
 
     fn data(nodes: &[&str], classes: &[&str]) -> Dataset {
@@ -141,8 +178,8 @@ mod tests {
     fn check(data: &Dataset, outputs: Outputs, extra: Extra, expect: &[&str]) {
         let logits = Mat::from_rows(&[[0.0, 2.0_f32.ln(), 0.0], [1.0, -1.0, 1.0]]);
         let rows = Rows { data, logits: &logits, outputs, extra };
-        let mut out = format!("{}\n", rows.head()).into_bytes();
-        (0..2).for_each(|node| rows.write_row(&mut out, node).unwrap());
+        let mut out = Vec::new();
+        table::write_lines(&mut out, &rows, Some(Rows::DIGITS)).unwrap();
         assert_eq!(String::from_utf8(out).unwrap().lines().collect::<Vec<_>>(), expect);
     }
 

@@ -18,6 +18,8 @@ mod predict;
 mod recipes;
 mod report;
 mod resume;
+#[cfg(unix)]
+mod signals;
 mod threads;
 mod train;
 mod usage;

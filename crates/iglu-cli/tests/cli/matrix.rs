@@ -6,7 +6,8 @@ use crate::harness::Scratch;
 use crate::train::SMALL;
 use crate::usage;
 
-/// Numbers that are tested where runs are resumed.
+/// Numbers that are tested where runs are resumed. A clock that goes backwards (72) is tested in `src/clock.rs`, where it
+/// can be set.
 const ELSEWHERE: [u8; 1] = [71];
 
 /// Number, what it is, and a test of it.

@@ -1,7 +1,10 @@
 //! Memory: what is planned, what is used, what is refused.
 
 use crate::harness::Scratch;
+use iglu::config::Config;
+use iglu::run::{Outline, Trials, memory_of};
 use iglu_data::LoadOptions;
+use std::time::{Duration, Instant};
 
 /// The peak that is planned for a run, and the one it has, in bytes.
 fn peaks(scratch: &Scratch, source: &str, flags: &str) -> [f64; 2] {
@@ -51,11 +54,85 @@ fn what_is_planned_is_what_is_used() {
 #[test]
 fn too_much_is_refused_before_training_with_the_largest_items() {
     let scratch = Scratch::new("budget");
-    let expect =
-        ["--memory: about ", "are needed, 30.0 MiB are allowed", "fix: the largest: ", "a smaller --hidden"];
+    let expect = [
+        "--memory: at least ",
+        "are needed, 30.0 MiB are allowed",
+        "fix: the largest: ",
+        "a smaller --hidden",
+    ];
     scratch.iglu("train synth:village --memory 30MiB --out a").check(71, &expect);
     assert!(scratch.names().is_empty(), "nothing is left");
     scratch.iglu("train synth:village@0.1 --memory 4GiB --quiet --epochs 1 --out b").check(0, &[]);
     scratch.iglu("train --memory lots").check(64, &["expected a size such as 4GiB"]);
     scratch.iglu("plan synth:village").check(0, &[]).says(&["memory    peak", "embeddings", "every     T_1"]);
+}
+
+/// Data that would take minutes to make is refused by its counts, and so are files whose headers tell enough.
+#[test]
+fn too_much_is_refused_before_the_data_is_read() {
+    let scratch = Scratch::new("early");
+    let begin = Instant::now();
+    let expect = ["--memory: at least ", "are needed, 8.0 GiB are allowed", "the largest: "];
+    scratch.iglu("train synth:products@10 --memory 8GiB --out a").check(71, &expect);
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    scratch.iglu("synth flickr@0.02 --out f.npz").check(0, &[]);
+    scratch.iglu("convert f.npz f.iglu").check(0, &[]);
+    for file in ["f.npz", "f.iglu"] {
+        scratch.iglu(&format!("train {file} --memory 25MiB --out a")).check(71, &["--memory: at least "]);
+    }
+    // The edges of an .npz file count only when they have been read.
+    let [early, late] = [true, false].map(|early| {
+        let path = scratch.path.join("f.npz");
+        let (source, options) = (path.to_str().unwrap(), LoadOptions::default());
+        let counts = if early {
+            iglu_data::outline(source, &options).unwrap()
+        } else {
+            Outline::of(&iglu_data::load(source, &options).unwrap())
+        };
+        peak(&Config::default(), &counts, Trials::OneByOne)
+    });
+    let between = early.midpoint(late);
+    assert!(early < between);
+    scratch.iglu(&format!("train f.npz --memory {between} --out a")).check(71, &["--memory: about "]);
+    let names = scratch.names();
+    assert_eq!(names, ["f.iglu", "f.npz"], "nothing else is left");
+}
+
+fn peak(config: &Config, counts: &Outline, trials: Trials) -> u64 {
+    memory_of(config, counts, trials).unwrap().iter().map(|item| item.bytes).sum()
+}
+
+/// Where giving caches back is enough, that is done and said, and the result stays the same.
+#[test]
+fn a_smaller_budget_gives_the_same_result() {
+    let scratch = Scratch::new("smaller");
+    let slow = cfg!(target_os = "linux") && std::env::var_os("IGLU_SLOW").is_some();
+    let source = if slow { "synth:arxiv@0.3" } else { "synth:arxiv@0.02" };
+    let data = iglu_data::load(source, &LoadOptions::default()).unwrap();
+    let mut config = Config::default();
+    config.train.epochs = iglu::config::Auto::Set(2);
+    let [more, less] =
+        [Trials::SideBySide, Trials::OneByOne].map(|trials| peak(&config, &Outline::of(&data), trials));
+    assert!(less + (8 << 20) < more, "{less} {more}");
+    let train = |limit: u64, out: &str| {
+        let ended = scratch.iglu(&format!("train {source} --epochs 2 --memory {limit} --out {out}"));
+        (ended.check(0, &[]).stderr, scratch.read(&format!("{out}/best.safetensors")))
+    };
+    let ((wide, expect), (narrow, found)) = (train(more, "wide"), train(less, "narrow"));
+    assert!(found == expect, "another model");
+    if slow {
+        let summary: serde_json::Value =
+            serde_json::from_slice(&scratch.read("narrow/summary.json")).unwrap();
+        let used = summary["peak_rss_bytes"].as_f64().unwrap();
+        println!("{less} bytes were allowed, {used} used; {more} side by side");
+        assert!(used < 1.1 * less as f64, "{used} bytes used, {less} allowed");
+    }
+    let note = "note: settings are tried one by one to stay within --memory";
+    assert!(narrow.contains(note) && !wide.contains(note), "{narrow}");
+    let refused = scratch.iglu(&format!("train {source} --epochs 2 --memory {} --out b", less - 1));
+    refused.check(71, &["--memory: at least "]);
+    std::fs::remove_file(scratch.path.join("narrow/summary.json")).unwrap();
+    scratch.iglu("train --resume narrow --memory 25MiB").check(71, &["--memory: at least "]);
+    let ended = scratch.iglu(&format!("train --resume narrow --memory {less}"));
+    assert!(!ended.check(0, &["going on after epoch 1"]).stderr.contains(note), "nothing is tried any more");
 }

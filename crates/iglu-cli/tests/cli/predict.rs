@@ -218,3 +218,59 @@ fn several_labels_stand_in_one_field() {
         assert!(likely.abs_diff(labels.len()) <= 1, "{row:?}");
     }
 }
+
+/// Forty nodes with names, in a ring; classes with names.
+fn named(scratch: &Scratch) {
+    let names = |i: usize| format!("n{i}; \u{e9}");
+    let edges: Vec<String> = (0..40).map(|i| format!("{},{}", names(i), names((i + 2) % 40))).collect();
+    let of = |i: usize| if i.is_multiple_of(2) { "even" } else { "odd, too" };
+    let split = |i: usize| ["train", "train", "val", "test"][i / 2 % 4];
+    let nodes = (0..40).map(|i| format!("{},\"{}\",{},{}.5", names(i), of(i), split(i), i % 2));
+    std::fs::create_dir_all(scratch.path.join("ring")).unwrap();
+    scratch.file("ring/edges.csv", format!("source,target\n{}\n", edges.join("\n")).as_bytes());
+    let nodes: Vec<String> = nodes.collect();
+    scratch.file("ring/nodes.csv", format!("id,label,split,x\n{}\n", nodes.join("\n")).as_bytes());
+}
+
+/// A table of predictions is a table of nodes, too: our own reader reads it back.
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_tables_hold_names_classes_and_all_digits() {
+    let scratch = Scratch::new("parquet");
+    named(&scratch);
+    scratch.iglu(&format!("train ring --quiet --out run {SMALL}")).check(0, &[]);
+    for out in ["p.npy --proba", "p.parquet --proba", "again.PARQUET --proba", "top.parquet --top-k 2"] {
+        scratch.iglu(&format!("predict run ring --out {out}")).check(0, &[]);
+    }
+    scratch.iglu("embed run ring --out x.parquet").check(0, &[]);
+    scratch.iglu("embed run ring --out x.npy").check(0, &[]);
+    let file = scratch.read("p.parquet");
+    assert!(file == scratch.read("again.PARQUET") && file.starts_with(b"PAR1") && file.ends_with(b"PAR1"));
+    assert!(scratch.read("top.parquet").starts_with(b"PAR1"));
+    for (table, array) in [("p.parquet", "p.npy"), ("x.parquet", "x.npy")] {
+        std::fs::create_dir_all(scratch.path.join("back")).unwrap();
+        scratch.file("back/edges.csv", &scratch.read("ring/edges.csv"));
+        scratch.file("back/nodes.parquet", &scratch.read(table));
+        let options = iglu_data::LoadOptions { purpose: iglu_data::Purpose::Predict, ..Default::default() };
+        let read =
+            |folder: &str| iglu_data::load(scratch.path.join(folder).to_str().unwrap(), &options).unwrap();
+        let (back, ring) = (read("back"), read("ring"));
+        assert_eq!(back.node_names, ring.node_names);
+        let expect: Vec<f32> = read_npy(&scratch.read(array)).concat();
+        assert_eq!(back.features.values(), expect, "{table}: every bit");
+        if table == "p.parquet" {
+            assert_eq!(back.class_names, ring.class_names);
+            assert_eq!(back.labels, ring.labels, "even and odd nodes are easily told apart");
+        }
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn parquet_is_refused_at_once_where_it_is_not_built_in() {
+    let scratch = Scratch::new("no-parquet");
+    named(&scratch);
+    let expect = ["--out: this is to be a Parquet file", "--features parquet", ".csv"];
+    scratch.iglu("predict nothing ring --out p.parquet").check(64, &expect);
+    scratch.iglu("embed nothing ring --out x.parquet").check(64, &expect);
+}

@@ -137,7 +137,7 @@ fn a_run_on_reordered_nodes_goes_on() {
 }
 
 #[cfg(unix)]
-fn signal(child: &Child, name: &str) {
+pub fn signal(child: &Child, name: &str) {
     let status = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
     assert!(status.success());
 }
@@ -219,18 +219,29 @@ fn a_damaged_checkpoint_is_named_and_the_one_before_it_used() {
 fn another_dataset_or_configuration_is_refused_key_by_key() {
     let scratch = Scratch::new("others");
     scratch.iglu(&format!("train {SMALL} --out a")).check(0, &[]);
-    scratch.iglu("train --resume a").check(0, &["`a`: the run is finished"]);
+    let others = || {
+        let expect = [
+            "--resume: not the settings of the run: ",
+            "network.hidden: 16 then, 8 now",
+            "optim.lr: 0.01 then, 0.5 now",
+            "begin a new run with --out",
+        ];
+        scratch.iglu("train --resume a --lr 0.5 --hidden 8").check(64, &expect);
+        let expect =
+            ["`synth:village@0.2#1`: not the data of the run: graph: ", "; features: ", "begin a new run"];
+        scratch.iglu("train synth:village@0.2#1 --resume a").check(65, &expect);
+        let expect = ["train.epochs: 40 then, 80 now", "a run of another length is another run"];
+        scratch.iglu("train --resume a --epochs 80").check(64, &expect);
+    };
+    let whole = scratch.read("a/best.safetensors");
+    others();
+    let finished = "`a`: the run is finished; there is nothing to go on with";
+    for flags in ["", "--hidden 16 --threads 3", "synth:village@0.2", "--epochs 40 --memory 4GiB"] {
+        scratch.iglu(&format!("train {flags} --resume a")).check(0, &[finished]);
+    }
+    assert!(scratch.read("a/best.safetensors") == whole);
     fs::remove_file(scratch.path.join("a/summary.json")).unwrap();
-    let expect = [
-        "--resume: not the settings of the run: ",
-        "network.hidden: 16 then, 8 now",
-        "optim.lr: 0.01 then, 0.5 now",
-        "begin a new run with --out",
-    ];
-    scratch.iglu("train --resume a --lr 0.5 --hidden 8").check(64, &expect);
-    let expect =
-        ["`synth:village@0.2#1`: not the data of the run: graph: ", "; features: ", "begin a new run"];
-    scratch.iglu("train synth:village@0.2#1 --resume a").check(65, &expect);
+    others();
     let before = scratch.read("a/last.checkpoint");
     scratch.iglu("train --resume a --hidden 16 --threads 3").check(0, &["going on after epoch 39"]);
     assert!(scratch.read("a/last.checkpoint") == before);
@@ -270,4 +281,6 @@ fn several_seeds_go_on_where_they_were() {
         [summary["val"].clone(), summary["test"].clone(), summary["best_epoch"].clone()]
     };
     assert_eq!(spread("a"), spread("whole"));
+    scratch.iglu("train --resume a --lr 1").check(64, &["optim.lr: 0.01 then, 1.0 now"]);
+    scratch.iglu("train --resume a --seed 0").check(0, &["`a`: the run is finished"]);
 }

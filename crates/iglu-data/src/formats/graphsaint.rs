@@ -7,8 +7,9 @@ use super::class_map::{self, Class};
 use super::json::{self, Entries};
 use super::npy::read_npy;
 use super::plain::features::dense;
-use super::{Place, checked, folder_name, left_out, mirror, only_split, part, unknown_labels};
+use super::{Place, checked, counts, folder_name, left_out, mirror, only_split, part, unknown_labels};
 use crate::{LoadOptions, quoted};
+use iglu::run::Outline;
 use iglu::{Dataset, Error, Features, Labels, Result, Split};
 use std::path::Path;
 
@@ -17,6 +18,11 @@ const FILES: &str = "a GraphSAINT dataset is adj_full.npz, feats.npy, class_map.
 /// A folder with the matrix and one of the JSON files.
 pub(super) fn detect(place: &Place) -> bool {
     place.has_entry("adj_full.npz") && (place.has_entry("role.json") || place.has_entry("class_map.json"))
+}
+
+/// Counts of the folder.
+pub(super) fn outline(path: &Path, _options: &LoadOptions) -> Option<Outline> {
+    counts::of_arrays(&counts::npy_shape(&path.join("feats.npy"))?, None)
 }
 
 /// Reads the folder.

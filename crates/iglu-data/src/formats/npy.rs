@@ -14,7 +14,7 @@ pub use values::Refused;
 use crate::{output, quoted};
 use iglu::{Error, Mat, Result};
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 /// What the elements of an array are.
@@ -185,6 +185,18 @@ fn tuple(shape: &[usize]) -> String {
         [one] => format!("({one},)"),
         many => format!("({})", many.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
     }
+}
+
+/// The shape that an .npy array of `size` bytes declares, if that is what it takes; only its header is read.
+pub(super) fn shape(array: impl Read, size: u64) -> Option<Vec<usize>> {
+    const HEAD: u64 = 4096;
+    let mut head = Vec::new();
+    array.take(HEAD).read_to_end(&mut head).ok()?;
+    let header = header::parse(&head).ok()?;
+    let dtype = header.dtype().ok()?;
+    let body = usize::try_from(size).ok()?.checked_sub(header.body)?;
+    check_length(&dtype, dtype.size, &header.shape, body).ok()?;
+    Some(header.shape)
 }
 
 /// Reads an .npy file.

@@ -57,6 +57,14 @@ impl<R: Read + Seek> Npz<R> {
         self.read(index).and_then(Array::parse).map_err(|e| e.within(key))
     }
 
+    /// The shape that the array called `key` declares; only its header is read.
+    pub(super) fn shape(&mut self, key: &str) -> Option<Vec<usize>> {
+        let index = self.archive.index_for_name(&member(key))?;
+        let file = self.archive.by_index(index).ok()?;
+        let size = file.size();
+        if size > self.limits.max_decompressed { None } else { npy::shape(file, size) }
+    }
+
     /// Reads the array called `key`, which holds one word.
     pub fn word(&mut self, key: &str, remedy: &str) -> Result<String> {
         let Some(index) = self.archive.index_for_name(&member(key)) else {

@@ -27,10 +27,12 @@ pub use split::node_ids;
 pub use write::write_plain;
 
 use super::Place;
+use super::counts;
 use super::npy::Array;
 use super::npz::{self, Npz};
 use super::numbering::Numbering;
 use crate::{LoadOptions, Purpose};
+use iglu::run::Outline;
 use iglu::{Dataset, Error, Result, Split};
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -43,6 +45,12 @@ pub(super) fn detect(place: &Place) -> bool {
 /// Reads the file at `path`; errors name it.
 pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     npz::dataset(path, options, parse)
+}
+
+/// Counts of a file with dense features.
+pub(super) fn outline(path: &Path, options: &LoadOptions) -> Option<Outline> {
+    let mut npz = Npz::open(path, options.limits).ok()?;
+    counts::of_arrays(&npz.shape("x")?, npz.shape("y").as_deref())
 }
 
 /// Reads the arrays of an open file; the name stays empty.

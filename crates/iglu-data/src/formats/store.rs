@@ -24,7 +24,7 @@ mod read;
 mod tests;
 mod write;
 
-pub(super) use read::{detect, read};
+pub(super) use read::{detect, outline, read};
 pub use write::write_store;
 
 use iglu::EdgeCounts;

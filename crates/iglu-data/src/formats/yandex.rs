@@ -9,9 +9,11 @@
 //! | `train_masks`, `val_masks`, `test_masks` | bool [S, N]; [`LoadOptions::split`] picks a row |
 
 use super::Place;
+use super::counts;
 use super::npz::{self, Npz};
 use super::plain::{edges, features, labels, split};
 use crate::LoadOptions;
+use iglu::run::Outline;
 use iglu::{Dataset, Features, Result, Split};
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -24,6 +26,12 @@ pub(super) fn detect(place: &Place) -> bool {
 /// Reads the file at `path`; errors name it.
 pub(super) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     npz::dataset(path, options, parse)
+}
+
+/// Counts of a file.
+pub(super) fn outline(path: &Path, options: &LoadOptions) -> Option<Outline> {
+    let mut npz = Npz::open(path, options.limits).ok()?;
+    counts::of_arrays(&npz.shape("node_features")?, npz.shape("node_labels").as_deref())
 }
 
 /// Reads the arrays of an open file; the name stays empty.

@@ -23,6 +23,7 @@ fn counts_are_exact_for_every_shape() {
         let share = card.train as f64 / card.nodes as f64;
         assert!((share - shape.train).abs() < 0.001, "{name}: {share}");
         assert_eq!(Recipe::parse(&recipe.name()).unwrap(), recipe);
+        assert_eq!(recipe.outline(), Outline::of(&data), "{name}");
     }
 }
 

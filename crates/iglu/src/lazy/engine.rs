@@ -201,7 +201,10 @@ impl<'a> Engine<'a> {
     pub fn settle(&mut self, started: bool) -> Result<()> {
         self.rebuild()?;
         if started && self.config.train.start_tail > 0 && self.tail.is_some() {
-            (1..self.tail_from()).for_each(|k| self.refresh_x(k));
+            for k in 1..self.tail_from() {
+                self.interrupt.check()?;
+                self.refresh_x(k);
+            }
             self.first_tail()?;
         }
         Ok(())

@@ -96,6 +96,12 @@ impl Plan {
         }
     }
 
+    /// Whether all that is stale is refreshed before epoch `next` (from 0) of `epochs` at frequency `f`, so that the
+    /// caches need not be kept until then.
+    pub fn can_pause(&self, f: f64, next: usize, epochs: usize) -> bool {
+        next >= epochs || self.due.is_empty() || refreshes(f, next) > 0
+    }
+
     /// Steps in one line.
     pub fn line(steps: &[Step]) -> String {
         steps.iter().map(Step::to_string).collect::<Vec<_>>().join(" ")

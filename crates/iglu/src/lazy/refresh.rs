@@ -125,6 +125,7 @@ impl Engine<'_> {
         } else {
             let tail = self.plan.uncached;
             for m in k + 1..tail.min(depth + 1) {
+                self.interrupt.check()?;
                 self.pull_layer(m, k, &mut alpha);
             }
             if (tail..=depth).any(|m| self.network.at(m).reads(k)) {

@@ -3,7 +3,6 @@
 //! it that the next bias is measured on are kept.
 
 use super::engine::Engine;
-use super::plan::refreshes;
 use crate::network::Network;
 use crate::observe::{RefreshPoint, or_nan};
 use crate::optim::{OptimState, Optimiser};
@@ -55,7 +54,7 @@ impl Engine<'_> {
     /// Whether the engine can be put away before epoch `next` (from 0) of `epochs`: it then starts with a refresh of
     /// everything that is stale.
     pub fn can_pause(&self, next: usize, epochs: usize) -> bool {
-        next >= epochs || self.plan.due.is_empty() || refreshes(self.config.train.frequency, next) > 0
+        self.plan.can_pause(self.config.train.frequency, next, epochs)
     }
 
     /// Everything to go on from here, at the end of an epoch.

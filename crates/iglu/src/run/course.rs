@@ -154,7 +154,11 @@ impl<'r> Course<'r> {
         }
         let epochs = self.epochs().iter().sum();
         let due = self.ran.is_multiple_of(self.config.select.eval_every) || self.ran == epochs;
-        let scores = due.then(|| tried.unwrap_or_else(|| self.score(loss)));
+        let scores = match tried.filter(|_| due) {
+            // An epoch that nobody could score does not count.
+            None if due => Some(self.score(loss).inspect_err(|_| self.ran -= 1)?),
+            scores => scores,
+        };
         let best = scores.is_some_and(|point| self.keep_best(point));
         self.history.extend(scores);
         self.seconds.eval += clock.lap();
@@ -188,7 +192,7 @@ impl<'r> Course<'r> {
         if self.ran < lazy { self.engine.epoch(self.ran, lazy) } else { self.engine.polish(self.ran) }
     }
 
-    fn score(&mut self, loss: f64) -> HistoryPoint {
+    fn score(&mut self, loss: f64) -> Result<HistoryPoint> {
         self.run.score(&mut self.engine, &self.sides, self.ran, self.seconds.train, loss)
     }
 
@@ -285,7 +289,7 @@ impl<'r> Course<'r> {
                 return Err(Error::interrupted("training", "stopped before the first score", fix));
             }
             None => {
-                let point = self.score(f64::NAN);
+                let point = self.score(f64::NAN)?;
                 Best { point, network: self.engine.network().clone(), evaluations_since: 0 }
             }
         };

@@ -1,6 +1,7 @@
 //! What a run will allocate, item by item, before it does.
 
-use super::{resolve, start};
+use super::decide;
+use super::start::{self, Trials};
 use crate::config::{Config, Order, Setting};
 use crate::look::Look;
 use crate::network::{ModelShape, Network};
@@ -37,27 +38,87 @@ const COPIES: u64 = 10;
 /// # Ok::<(), iglu::Error>(())
 /// ```
 pub fn memory(config: &Config, data: &Dataset) -> Result<Vec<Item>> {
-    let config = resolve(config, data);
-    let completed = latent::complete(&config.network, config.train.setting, data)?;
-    let data = completed.as_ref().unwrap_or(data);
-    let network = Network::new(&config.network, &ModelShape::of(data), config.seed)?;
-    let sizes = Sizes { config: &config, data, network: &network };
+    memory_of(config, &Outline::completed(config, data)?, Trials::SideBySide)
+}
+
+/// The same for data of which only the counts are known, and for either kind of trials.
+pub fn memory_of(config: &Config, data: &Outline, trials: Trials) -> Result<Vec<Item>> {
+    let config = decide(config, data);
+    let network = Network::outline(&config.network, &data.shape)?;
+    let sizes = Sizes { config: &config, data, network: &network, trials };
     let mut items = sizes.items();
     items.retain(|item| item.bytes > 0);
     items.sort_by_key(|item| std::cmp::Reverse(item.bytes));
     Ok(items)
 }
 
+/// The counts of a dataset that memory depends on. A count that is not known is 0, and what follows is a lower bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outline {
+    /// Nodes.
+    pub nodes: usize,
+    /// Entries of the rows of the graph: two for each undirected edge.
+    pub entries: usize,
+    /// Bytes of the graph and of its kinds of edges, each in the directions that training needs.
+    pub graph_bytes: u64,
+    /// Bytes of the features.
+    pub feature_bytes: u64,
+    /// Whether only values that are not zero are stored.
+    pub sparse: bool,
+    /// Bytes of the labels.
+    pub label_bytes: u64,
+    /// What a network takes and gives.
+    pub shape: ModelShape,
+    /// Training nodes.
+    pub train: usize,
+    /// Nodes for model selection.
+    pub val: usize,
+    /// Whether the nodes are in another order than in the file they came from.
+    pub ordered: bool,
+}
+
+impl Outline {
+    /// The counts of a dataset with the latent neighbourhoods that a configuration asks for.
+    pub fn completed(config: &Config, data: &Dataset) -> Result<Self> {
+        let completed = latent::complete(&config.network, config.train.setting, data)?;
+        Ok(Self::of(completed.as_ref().unwrap_or(data)))
+    }
+
+    /// The counts of a dataset in memory.
+    pub fn of(data: &Dataset) -> Self {
+        let turned = |graph: &Graph| (1 + u64::from(graph.directed())) * graph.bytes() as u64;
+        let relations = data.relations.iter().map(|r| turned(&r.graph));
+        let label_bytes = match &data.labels {
+            Labels::Classes { ids, .. } => size_of_val(&ids[..]),
+            Labels::Multi { values, .. } => values.len(),
+        };
+        Self {
+            nodes: data.graph.nodes(),
+            entries: data.graph.entries(),
+            graph_bytes: turned(&data.graph) + relations.sum::<u64>(),
+            feature_bytes: data.features.bytes() as u64,
+            sparse: matches!(data.features, Features::Sparse(_)),
+            label_bytes: label_bytes as u64,
+            shape: ModelShape::of(data),
+            train: data.split.train.len(),
+            val: data.split.val.len(),
+            ordered: data.order.is_some(),
+        }
+    }
+}
+
 struct Sizes<'a> {
     config: &'a Config,
-    data: &'a Dataset,
+    data: &'a Outline,
     network: &'a Network,
+    trials: Trials,
 }
 
 impl Sizes<'_> {
     fn items(&self) -> Vec<Item> {
         let item = |what, bytes, remedy| Item { what, bytes, remedy };
-        let engines = 1 + u64::from(start::tries(self.config, self.data));
+        let networks = 1 + u64::from(start::tries(self.config, self.data));
+        let engines = if start::rests(self.config, self.trials) { 1 } else { networks };
         let narrower = "a smaller --hidden";
         let cached = "--cache bf16, or a smaller --hidden";
         vec![
@@ -74,8 +135,13 @@ impl Sizes<'_> {
             item("aggregates", engines * self.aggregates(), cached),
             item("gradients of embeddings", engines * self.gradients(), cached),
             item("work space", engines * self.work(), narrower),
-            item("parameters and optimiser", engines * COPIES * 4 * self.network.params() as u64, narrower),
+            item("parameters and optimiser", networks * COPIES * 4 * self.params(), narrower),
         ]
+    }
+
+    fn params(&self) -> u64 {
+        let specs = self.network.layers().iter().flat_map(|layer| layer.program.params());
+        specs.map(|p| (p.rows * p.cols) as u64).sum()
     }
 
     fn inductive(&self) -> bool {
@@ -84,50 +150,42 @@ impl Sizes<'_> {
 
     /// Nodes of the training side, those of evaluation being as many or more.
     fn rows(&self) -> u64 {
-        (if self.inductive() { self.data.split.train.len() } else { self.data.graph.nodes() }) as u64
+        (if self.inductive() { self.data.train } else { self.data.nodes }) as u64
     }
 
     fn share(&self) -> f64 {
-        self.rows() as f64 / self.data.graph.nodes().max(1) as f64
+        self.rows() as f64 / self.data.nodes.max(1) as f64
     }
 
     fn graph(&self) -> u64 {
-        let graphs = || std::iter::once(&self.data.graph).chain(self.data.relations.iter().map(|r| &r.graph));
-        let turned = |directed: bool| if directed { 2 } else { 1 };
-        let whole: u64 = graphs().map(|g| turned(g.directed()) * g.bytes() as u64).sum();
+        let whole = self.data.graph_bytes;
         let inner = if self.inductive() { (whole as f64 * self.share() * self.share()) as u64 } else { 0 };
-        let labels = match &self.data.labels {
-            Labels::Classes { ids, .. } => 2 * size_of_val(&ids[..]),
-            Labels::Multi { values, .. } => 2 * values.len(),
-        };
-        whole + inner + labels as u64
+        whole + inner + 2 * self.data.label_bytes
     }
 
     /// As read, scaled, and those of the training side.
     fn features(&self) -> u64 {
-        let one = self.data.features.bytes() as u64;
+        let one = self.data.feature_bytes;
         2 * one + if self.inductive() { (one as f64 * self.share()) as u64 } else { 0 }
     }
 
     /// Graph and features once more.
     fn reordered(&self) -> u64 {
-        let again = self.config.data.reorder.or(false) && self.data.order.is_none();
-        let graphs = std::iter::once(&self.data.graph).chain(self.data.relations.iter().map(|r| &r.graph));
-        let bytes = graphs.map(Graph::bytes).sum::<usize>() + self.data.features.bytes();
-        if again { bytes as u64 } else { 0 }
+        let again = self.config.data.reorder.or(false) && !self.data.ordered;
+        if again { self.data.graph_bytes + self.data.feature_bytes } else { 0 }
     }
 
     /// What the first layer takes from neighbours, on both sides.
     fn first(&self) -> u64 {
         let parts = self.network.at(1).look.parts() as u64;
-        let dense = |rows: u64| rows * self.data.features.cols() as u64 * size_of::<Real>() as u64;
-        let nodes = self.data.graph.nodes() as u64;
-        let one = |rows: u64| match &self.data.features {
-            Features::Dense(_) => dense(rows),
-            Features::Sparse(x) => {
-                let mean_degree = (self.data.graph.entries() / self.data.graph.nodes().max(1)) as u64;
-                (x.bytes() as u64 * (1 + mean_degree) * rows / nodes.max(1)).min(dense(rows))
+        let dense = |rows: u64| rows * self.data.shape.features as u64 * size_of::<Real>() as u64;
+        let nodes = self.data.nodes as u64;
+        let one = |rows: u64| {
+            if !self.data.sparse {
+                return dense(rows);
             }
+            let mean_degree = self.data.entries as u64 / nodes.max(1);
+            (self.data.feature_bytes * (1 + mean_degree) * rows / nodes.max(1)).min(dense(rows))
         };
         parts * (one(nodes) + if self.inductive() { one(self.rows()) } else { 0 })
     }
@@ -185,7 +243,7 @@ impl Sizes<'_> {
                 whole * table + gradients as u64 * self.mat(widest)
             }
         };
-        let nodes = self.data.graph.nodes() as u64;
+        let nodes = self.data.nodes as u64;
         let full = |width: usize| nodes * (width * size_of::<Real>()) as u64;
         // Evaluation of the whole graph: an embedding, its aggregates and the next embedding.
         let infer = if self.inductive() { full(widest) * (2 + parts as u64) / self.saved() } else { 0 };

@@ -1,12 +1,13 @@
 //! The start of a run: whatever is left to the data is tried for one epoch, and validation decides.
 
-use super::{EPOCHS, Run};
-use crate::config::{Auto, Config, HIDDEN, LazyDropout, Order, Proximal, Start};
-use crate::lazy::Engine;
+use super::{EPOCHS, Outline, Run};
+use crate::config::{Auto, Config, HIDDEN, Head, LazyDropout, Order, Proximal, Start};
+use crate::lazy::plan::Plan;
+use crate::lazy::{Engine, EngineState};
 use crate::network::Network;
 use crate::observe::{HistoryPoint, Seconds, Stopwatch};
 use crate::side::Sides;
-use crate::{Dataset, Error, Norm, Result};
+use crate::{Error, Norm, Result};
 
 /// Below this number of training rows lazy dropout is expected to help, above it is not.
 const FEW_ROWS: usize = 4096;
@@ -24,10 +25,69 @@ pub(super) struct Candidate<'r> {
     pub(super) first: Option<HistoryPoint>,
 }
 
-impl Candidate<'_> {
-    fn beats(&self, other: &Self, margin: f64) -> bool {
-        let score = |c: &Self| c.first.and_then(|p| p.val).unwrap_or(f64::NEG_INFINITY);
-        score(self) > score(other) + margin
+/// How alternatives are tried out. The result is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Trials {
+    /// The best so far and the next one side by side.
+    #[default]
+    SideBySide,
+    /// The best so far gives its caches back meanwhile: half the memory, for the time of making them again.
+    OneByOne,
+}
+
+/// A candidate without its caches.
+struct Resting {
+    config: Config,
+    state: EngineState,
+    start_loss: Option<f64>,
+    first: Option<HistoryPoint>,
+}
+
+/// The best candidate so far.
+enum Best<'r> {
+    Awake(Box<Candidate<'r>>),
+    Resting(Box<Resting>),
+}
+
+impl<'r> Best<'r> {
+    fn config(&self) -> &Config {
+        match self {
+            Self::Awake(c) => &c.config,
+            Self::Resting(r) => &r.config,
+        }
+    }
+
+    fn score(&self) -> f64 {
+        let first = match self {
+            Self::Awake(c) => c.first,
+            Self::Resting(r) => r.first,
+        };
+        first.and_then(|point| point.val).unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// Gives back everything that can be made again.
+    fn rest(self) -> Self {
+        match self {
+            Self::Awake(candidate) => {
+                let Candidate { config, engine, start_loss, first, .. } = *candidate;
+                Self::Resting(Box::new(Resting { config, state: engine.state(), start_loss, first }))
+            }
+            resting @ Self::Resting(_) => resting,
+        }
+    }
+
+    /// Makes again what was given back.
+    fn wake(self, run: &'r Run<'_>, seconds: &mut Seconds) -> Result<Candidate<'r>> {
+        let Resting { config, state, start_loss, first } = match self {
+            Self::Awake(candidate) => return Ok(*candidate),
+            Self::Resting(resting) => *resting,
+        };
+        let mut clock = Stopwatch::new();
+        let (sides, mut engine) = run.engine(&config)?;
+        seconds.prepare += clock.lap();
+        engine.restore(state, config.train.epochs.or(EPOCHS) <= 1)?;
+        seconds.start += clock.lap();
+        Ok(Candidate { config, sides, engine, start_loss, first })
     }
 }
 
@@ -70,29 +130,32 @@ impl Run<'_> {
     /// Starts the network; where something is left to the data, whatever is best on the validation nodes after one
     /// epoch.
     pub(super) fn start(&self, rate_factor: f64, seconds: &mut Seconds) -> Result<Candidate<'_>> {
-        let (base, changes) = questions(&self.config, self.data);
+        let (base, changes) = questions(&self.config, &Outline::of(self.data));
         let mut started = Started { rate_factor, states: Vec::new() };
-        let mut best = self.candidate(base, &mut started, seconds)?;
-        if !changes.is_empty() {
-            self.try_epoch(&mut best, seconds)?;
+        if changes.is_empty() {
+            return self.candidate(base, &mut started, seconds);
         }
+        let mut best = self.tried(base, &mut started, seconds)?;
         for change in changes {
-            let mut config = best.config.clone();
+            let mut config = best.config().clone();
             (change.apply)(&mut config);
+            if rests(&config, self.trials) {
+                best = best.rest();
+            }
             match self.tried(config, &mut started, seconds) {
-                Ok(other) if other.beats(&best, change.margin) => best = other,
+                Ok(other) if other.score() > best.score() + change.margin => best = other,
                 // What diverges is not better.
                 Ok(_) | Err(Error::Diverged { .. }) => {}
                 Err(e) => return Err(e),
             }
         }
-        Ok(best)
+        best.wake(self, seconds)
     }
 
-    fn tried(&self, config: Config, started: &mut Started, seconds: &mut Seconds) -> Result<Candidate<'_>> {
+    fn tried(&self, config: Config, started: &mut Started, seconds: &mut Seconds) -> Result<Best<'_>> {
         let mut candidate = self.candidate(config, started, seconds)?;
         self.try_epoch(&mut candidate, seconds)?;
-        Ok(candidate)
+        Ok(Best::Awake(Box::new(candidate)))
     }
 
     /// One choice, started. The start sees no graph, so what follows it can share it.
@@ -134,7 +197,7 @@ impl Run<'_> {
         let mut clock = Stopwatch::new();
         let loss = candidate.engine.epoch(0, candidate.config.train.epochs.or(EPOCHS))?;
         seconds.start += clock.lap();
-        let point = self.score(&mut candidate.engine, &candidate.sides, 1, seconds.start, loss);
+        let point = self.score(&mut candidate.engine, &candidate.sides, 1, seconds.start, loss)?;
         candidate.first = Some(point);
         seconds.eval += clock.lap();
         Ok(())
@@ -142,14 +205,14 @@ impl Run<'_> {
 }
 
 /// Whether alternatives can be tried: two engines live side by side meanwhile, and validation has to tell.
-fn can_try(config: &Config, data: &Dataset) -> bool {
+fn can_try(config: &Config, data: &Outline) -> bool {
     const MOST_VALUES: usize = 128 << 20;
-    let values = data.graph.nodes() * config.network.hidden.or(HIDDEN) * config.network.layers;
-    !data.split.val.is_empty() && values <= MOST_VALUES
+    let values = data.nodes * config.network.hidden.or(HIDDEN) * config.network.layers;
+    data.val > 0 && values <= MOST_VALUES
 }
 
 /// The configuration to start from, and the changes to try one after the other, each on the best so far.
-fn questions(config: &Config, data: &Dataset) -> (Config, Vec<Change>) {
+fn questions(config: &Config, data: &Outline) -> (Config, Vec<Change>) {
     let mut base = config.clone();
     let mut changes: Vec<Change> = Vec::new();
     let (t, n) = (&mut base.train, &mut base.network);
@@ -164,7 +227,7 @@ fn questions(config: &Config, data: &Dataset) -> (Config, Vec<Change>) {
     }
     let lazy = t.order == Order::Inverted && t.proximal != Proximal::Off && n.layers > 1;
     if t.lazy_dropout == Auto::Auto {
-        let few = lazy && data.split.train.len() < FEW_ROWS;
+        let few = lazy && data.train < FEW_ROWS;
         let (likely, other) =
             if few { (LazyDropout::Free, LazyDropout::Off) } else { (LazyDropout::Off, LazyDropout::Free) };
         t.lazy_dropout = Auto::Set(likely);
@@ -183,6 +246,14 @@ fn questions(config: &Config, data: &Dataset) -> (Config, Vec<Change>) {
 }
 
 /// Whether a run will try something out, and so hold two networks for a while.
-pub(super) fn tries(config: &Config, data: &Dataset) -> bool {
+pub(super) fn tries(config: &Config, data: &Outline) -> bool {
     !questions(config, data).1.is_empty()
+}
+
+/// Whether the best candidate gives its caches back while another one is tried: where the second epoch would begin with
+/// stale ones they could not be made again.
+pub(super) fn rests(config: &Config, trials: Trials) -> bool {
+    let depth = config.network.layers + usize::from(config.network.head == Head::Linear);
+    let plan = Plan::new(config.train.order, config.network.layers, depth);
+    trials == Trials::OneByOne && plan.can_pause(config.train.frequency, 1, config.train.epochs.or(EPOCHS))
 }

@@ -1,5 +1,5 @@
 use super::course::Fault;
-use super::{Fit, Trained};
+use super::{Fit, Outline, Trained, Trials, memory_of};
 use crate::checkpoint::Checkpoint;
 use crate::config::{Auto, Batch, Config, Order, Proximal, Setting};
 use crate::layers::NormKind;
@@ -143,6 +143,76 @@ fn an_interrupted_run_keeps_its_best_model_and_goes_on_later() {
         let resumed = Fit::new(&config, &data).resume(last).run(&mut Witness::default()).unwrap();
         assert!(timeless(&resumed) == whole && !resumed.report.interrupted);
     }
+}
+
+/// Asked to stop between the training of an epoch and its score, a run goes back to the epoch before.
+#[test]
+fn an_evaluation_can_be_interrupted() {
+    struct Nosy(Witness, usize, Interrupt);
+    impl Observer for Nosy {
+        fn event(&mut self, event: &Event) -> Control {
+            if matches!(event, Event::Refreshed(point) if point.epoch == self.1) {
+                self.2.request();
+            }
+            self.0.event(event)
+        }
+
+        fn checkpoint(&mut self, checkpoint: &Checkpoint, urgency: Urgency) -> Result<()> {
+            self.0.checkpoint(checkpoint, urgency)
+        }
+    }
+    let (mut config, data) = (small(), ring());
+    config.train.setting = Setting::Inductive;
+    let whole = timeless(&Fit::new(&config, &data).run(&mut Witness::default()).unwrap());
+    let interrupt = Interrupt::new();
+    let mut nosy = Nosy(Witness::default(), 4, interrupt.clone());
+    let stopped = Fit::new(&config, &data).interrupt(&interrupt).run(&mut nosy).unwrap();
+    assert!(stopped.report.interrupted && stopped.report.epochs == 3);
+    let (last, urgency) = nosy.0.checkpoints.pop().unwrap();
+    assert_eq!((last.notes.ran, urgency), (3, Urgency::Last));
+    let resumed = Fit::new(&config, &data).resume(last).run(&mut Witness::default()).unwrap();
+    assert!(timeless(&resumed) == whole);
+}
+
+/// A network that has given its caches back while others were tried goes on as if it had kept them.
+#[test]
+fn trials_one_by_one_give_the_same_result_in_less_memory() {
+    let data = ring();
+    let bytes = |config: &Config, trials: Trials| {
+        let items = memory_of(config, &Outline::of(&data), trials).unwrap();
+        items.iter().filter(|item| item.what == "embeddings").map(|item| item.bytes).sum::<u64>()
+    };
+    let start = |c: &mut Config| c.train.start = crate::config::Start::Auto;
+    let cases: [Case; 8] = [
+        ("inverted", |_| ()),
+        ("rounded caches", |c| c.network.cache = crate::Storage::Bf16),
+        ("five starts", start),
+        ("printed", |c| c.train.order = Order::InvertedPrinted),
+        ("back-propagation", |c| c.train.order = Order::Backprop),
+        ("inductive", |c| c.train.setting = Setting::Inductive),
+        ("batch norm", |c| c.network.norm = NormKind::Batch),
+        ("one epoch", |c| (c.train.epochs, c.train.polish) = (Auto::Set(1), 2)),
+    ];
+    let mut rested = 0;
+    for (what, change) in cases {
+        for seed in 0..3 {
+            let mut config = small();
+            change(&mut config);
+            config.seed = seed;
+            let run = |trials: Trials| {
+                Fit::new(&config, &data).trials(trials).run(&mut Witness::default()).unwrap()
+            };
+            let (one, both) = (run(Trials::OneByOne), run(Trials::SideBySide));
+            assert!(timeless(&one) == timeless(&both), "{what}, seed {seed}: another result");
+            // The mean is tried first: where it is best, it rested while the other was tried.
+            rested += usize::from(one.model.config().network.operator == Auto::Set(crate::Norm::Mean));
+            assert_eq!(2 * bytes(&config, Trials::OneByOne), bytes(&config, Trials::SideBySide), "{what}");
+        }
+    }
+    assert!(rested > 3, "{rested}");
+    let mut seldom = small();
+    seldom.train.frequency = 0.5;
+    assert_eq!(bytes(&seldom, Trials::OneByOne), bytes(&seldom, Trials::SideBySide), "stale caches stay");
 }
 
 #[test]

@@ -7,6 +7,8 @@ use crate::formats::mirror::repeats;
 use crate::formats::{Place, open_file, unreadable};
 use crate::{Layout, LoadOptions, Purpose, Verify, quoted};
 use iglu::config::Duplicates;
+use iglu::network::ModelShape;
+use iglu::run::Outline;
 use iglu::{
     Buffer, Dataset, Error, Features, Graph, GraphParts, Labels, Mat, Names, Permutation, Relation, Result,
     SelfLoops, SparseMat, Split,
@@ -25,6 +27,13 @@ pub(in crate::formats) fn detect(place: &Place) -> bool {
 /// Opens the store at `path`; errors name it.
 pub(in crate::formats) fn read(path: &Path, options: &LoadOptions) -> Result<Dataset> {
     open(path, options).map_err(|e| e.within(&quoted(path)))
+}
+
+/// Counts of the store: all of them are in its table and its description.
+pub(in crate::formats) fn outline(path: &Path, options: &LoadOptions) -> Option<Outline> {
+    let mut store = Store::open(path).ok()?;
+    let about = store.about().ok()?;
+    Some(store.outline(&about, options))
 }
 
 fn open(path: &Path, options: &LoadOptions) -> Result<Dataset> {
@@ -86,6 +95,38 @@ impl Store {
     fn about(&mut self) -> Result<About> {
         let bytes = self.copied::<1>(Kind::About)?.unwrap_or_default();
         serde_json::from_slice(bytes.as_flattened()).map_err(|e| misfit("about", e.to_string()))
+    }
+
+    fn outline(&self, about: &About, options: &LoadOptions) -> Outline {
+        let length = |kind: Kind, number: usize| {
+            let found = self.sections.iter().find(|s| (s.kind, s.number as usize) == (kind, number));
+            found.map_or(0, |section| section.length)
+        };
+        let sum = |kinds: &[Kind], number: usize| kinds.iter().map(|&kind| length(kind, number)).sum::<u64>();
+        let graphs = std::iter::once(&about.graph).chain(about.relations.iter().map(|(_, graph)| graph));
+        let turned = |(number, graph): (usize, &AboutGraph)| {
+            (1 + u64::from(graph.directed)) * sum(&[Kind::Offsets, Kind::Neighbours, Kind::Weights], number)
+        };
+        let sparse = [Kind::SparseOffsets, Kind::SparseIndices, Kind::SparseValues];
+        let [train, val, _] = about.splits.get(options.split).copied().unwrap_or_default();
+        Outline {
+            nodes: about.nodes as usize,
+            entries: length(Kind::Neighbours, 0) as usize / size_of::<u32>(),
+            graph_bytes: graphs.enumerate().map(turned).sum(),
+            feature_bytes: length(Kind::Dense, 0) + sum(&sparse, 0),
+            sparse: length(Kind::SparseOffsets, 0) > 0,
+            label_bytes: sum(&[Kind::Classes, Kind::Labels], 0),
+            shape: ModelShape {
+                features: about.features as usize,
+                classes: about.classes as usize,
+                multi_label: self.sections.iter().any(|section| section.kind == Kind::Labels),
+                relations: about.relations.len() - about.latent.len().min(about.relations.len()),
+                latent: about.latent.len(),
+            },
+            train: train as usize,
+            val: val as usize,
+            ordered: self.sections.iter().any(|section| section.kind == Kind::Order),
+        }
     }
 
     fn dataset(mut self, about: About, options: &LoadOptions) -> Result<Dataset> {
