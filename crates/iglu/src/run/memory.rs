@@ -21,6 +21,9 @@ pub struct Item {
 /// Program, stacks, allocator: what a run on a tiny graph takes.
 const BASE: u64 = 20 << 20;
 
+/// Most that allocators keep of memory that was given back: smaller buffers, for the next ones.
+const RETAINED: u64 = 48 << 20;
+
 /// Copies of the parameters: themselves, two moments, the best, those of the last checkpoint, and gradients.
 const COPIES: u64 = 10;
 
@@ -119,10 +122,12 @@ impl Sizes<'_> {
         let item = |what, bytes, remedy| Item { what, bytes, remedy };
         let networks = 1 + u64::from(start::tries(self.config, self.data));
         let engines = if start::rests(self.config, self.trials) { 1 } else { networks };
+        let caches = [self.first(), self.embeddings(), self.aggregates(), self.gradients(), self.work()];
+        let given_back = (networks - engines) * caches.iter().sum::<u64>();
         let narrower = "a smaller --hidden";
         let cached = "--cache bf16, or a smaller --hidden";
         vec![
-            item("program", BASE, ""),
+            item("program", BASE + (given_back / 8).min(RETAINED), ""),
             item("graph", self.graph(), "a store (iglu convert) is mapped, not read"),
             item("features", self.features(), "sparse features, or fewer of them"),
             item(
