@@ -176,11 +176,13 @@ pub fn run(order: &Order<'_>, machine: &mut Machine) -> Result<Trial> {
     let works = works(&engine, &epochs.steps);
     let mut all = Work::default();
     works.iter().for_each(|(_, work)| all.add(work.clone()));
-    let inference = work::inference(engine.network(), &sides.full);
+    // The caches go before the limits are measured, which takes tables of its own.
+    let network = engine.into_network();
+    let inference = work::inference(&network, &sides.full);
     for work in [&all, &inference] {
         machine.measure(work);
     }
-    let aggregations = aggregations(&engine, &sides, &all, machine);
+    let aggregations = aggregations(&network, &sides, &all, machine);
     let mut phases: Vec<Phase> = works
         .iter()
         .map(|(name, work)| Phase::new(name, median(epochs.phases.of(name)), work, machine))
@@ -260,9 +262,9 @@ fn evaluate(engine: &mut Engine<'_>, sides: &Sides, config: &Config, data: &Data
 }
 
 /// The sparse products of an epoch alone, one for each width.
-fn aggregations(engine: &Engine<'_>, sides: &Sides, all: &Work, machine: &Machine) -> Vec<Aggregation> {
+fn aggregations(network: &Network, sides: &Sides, all: &Work, machine: &Machine) -> Vec<Aggregation> {
     let side = &sides.train;
-    let layer = engine.network().layers().iter().find(|l| l.look.is_linear());
+    let layer = network.layers().iter().find(|l| l.look.is_linear());
     let Some(operator) = layer.map(|l| side.operator(l, 0)) else { return Vec::new() };
     let entries = operator.graph().columns().len();
     let mut widths: Vec<usize> = if all.sparse_flops > 0.0 {
