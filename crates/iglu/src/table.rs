@@ -50,6 +50,27 @@ macro_rules! with_table {
 }
 pub(crate) use with_table;
 
+/// Values of a table that lie side by side, writable.
+pub(crate) enum Span<'a> {
+    Full(&'a mut [Real]),
+    Half(&'a mut [Bf16]),
+}
+
+impl Span<'_> {
+    /// Gives the first `count` values away and keeps the others.
+    pub(crate) fn split_off(&mut self, count: usize) -> Self {
+        fn first<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+            let (mine, others) = std::mem::take(rest).split_at_mut(count);
+            *rest = others;
+            mine
+        }
+        match self {
+            Self::Full(rest) => Self::Full(first(rest, count)),
+            Self::Half(rest) => Self::Half(first(rest, count)),
+        }
+    }
+}
+
 impl Default for Table {
     fn default() -> Self {
         Self::Full(Mat::default())
@@ -70,6 +91,21 @@ impl Table {
         match storage {
             Storage::F32 => Self::Full(scratch.take(rows, cols)),
             Storage::Bf16 => Self::Half(scratch.take(rows, cols)),
+        }
+    }
+
+    /// A table of zeros in a buffer that was used before.
+    pub fn take_zeros(scratch: &Scratch, storage: Storage, rows: usize, cols: usize) -> Self {
+        let mut table = Self::take(scratch, storage, rows, cols);
+        table.clear();
+        table
+    }
+
+    /// All values, row by row, writable.
+    pub(crate) fn span(&mut self) -> Span<'_> {
+        match self {
+            Self::Full(m) => Span::Full(m.data_mut()),
+            Self::Half(m) => Span::Half(m.data_mut()),
         }
     }
 

@@ -87,9 +87,9 @@ impl<'a> Engine<'a> {
         let plan = Plan::new(config.train.order, network.graph_layers(), depth);
         let chained = config.train.order == Order::Exact || plan.tail > depth;
         let tail = if config.train.order == Order::Exact {
-            Some(network.chain(network.graph_layers(), false))
+            Some(network.chain(network.graph_layers()))
         } else {
-            (!chained).then(|| network.chain(plan.tail, false))
+            (!chained).then(|| network.chain(plan.tail))
         };
         let programs = std::iter::once(Program::empty())
             .chain(network.layers().iter().map(|l| l.program.clone()))

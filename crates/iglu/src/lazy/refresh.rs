@@ -234,11 +234,14 @@ impl Engine<'_> {
         });
         let mut heard =
             listened.filter(|m| targets.iter().any(|(k, _)| k == m && *k > 0)).map(|m| (m, Heard::default()));
-        let mut parts: Vec<Mat> =
-            routes.iter().map(|r| self.scratch.take(pull.rows.len(), r.width)).collect();
+        let mut place = |r: &Route| {
+            let storage = target(targets, r.target).storage();
+            Table::take(&self.scratch, storage, pull.rows.len(), r.width)
+        };
+        let mut parts: Vec<Table> = routes.iter().map(&mut place).collect();
         let job = self.caches.job(pull.program, &self.side);
         let call = Call { params: pull.params, norms: Norms::Batch, dropping: pull.dropping };
-        let mut places: Vec<(Value, &mut Mat)> =
+        let mut places: Vec<(Value, &mut Table)> =
             routes.iter().map(|r| r.value).zip(parts.iter_mut()).collect();
         let ears = heard.as_mut().map(|(_, heard)| heard);
         let value = job.gradients_heard(&call, pull.rows, pull.objective, lanes, &mut places, ears);
@@ -249,10 +252,10 @@ impl Engine<'_> {
             match route.way {
                 Way::Own => {
                     add_scattered(&d, pull.rows, target(targets, route.target));
-                    self.scratch.give(d);
+                    d.give(&self.scratch);
                 }
                 Way::Neighbours { part, .. } if layer.look == Look::Moments => {
-                    moments.push((part, self.spread(d, pull.rows)));
+                    moments.push((part, self.spread(d, pull.rows).into_full()));
                 }
                 Way::Neighbours { part, map } => {
                     let d = self.spread(d, pull.rows);
@@ -265,35 +268,35 @@ impl Engine<'_> {
         }
         if let Some((m, heard)) = heard {
             let rows = heard.ids.as_deref().map_or(RowSet::All(self.side.nodes()), RowSet::List);
-            add_scattered(&heard.d, rows, target(targets, m));
+            with_table!(target(targets, m), alpha => scatter(&heard.d, rows, alpha));
         }
         value
     }
 
     /// Rows of a pass as rows of all nodes, zeros elsewhere.
-    fn spread(&self, d: Mat, rows: RowSet<'_>) -> Mat {
+    fn spread(&self, d: Table, rows: RowSet<'_>) -> Table {
         let RowSet::List(_) = rows else { return d };
-        let mut full = self.scratch.zeros(self.side.nodes(), d.cols());
-        scatter(&d, rows, &mut full);
-        self.scratch.give(d);
+        let mut full = Table::take_zeros(&self.scratch, d.storage(), self.side.nodes(), d.cols());
+        add_scattered(&d, rows, &mut full);
+        d.give(&self.scratch);
         full
     }
 
     /// Adds `A^T d` to `alpha`, and takes the way through the linear map after that where the gradient was taken before
     /// it: `A^T (dH W^T) = (A^T dH) W^T`.
-    fn add_linear(&self, pull: &Pull<'_>, part: usize, map: Option<LinearUse>, d: Mat, alpha: &mut Table) {
+    fn add_linear(&self, pull: &Pull<'_>, part: usize, map: Option<LinearUse>, d: Table, alpha: &mut Table) {
         let operator = self.side.operator(self.network.at(pull.from), part);
         match map {
-            None => with_table!(alpha, m => operator.add_transposed(&d, m)),
+            None => with_table!(&d, d => with_table!(alpha, m => operator.add_transposed(d, m))),
             Some(map) => {
                 let mut sent = self.scratch.zeros(self.side.nodes(), map.width);
-                operator.add_transposed(&d, &mut sent);
+                with_table!(&d, d => operator.add_transposed(d, &mut sent));
                 let weights = (pull.params[map.param], map.first_row);
                 with_table!(alpha, m => add_mapped_back(&sent, weights, m));
                 self.scratch.give(sent);
             }
         }
-        self.scratch.give(d);
+        d.give(&self.scratch);
     }
 
     /// Adds what the moments of layer k send back to `alpha^{k-1}`.
@@ -352,11 +355,11 @@ fn add_mapped_back<T: Stored>(sent: &Mat, (w, first_row): (&Mat, usize), alpha: 
 }
 
 /// `to[ids[i]] += from[i]`, ids sorted.
-pub(super) fn add_scattered(from: &Mat, rows: RowSet<'_>, to: &mut Table) {
-    with_table!(to, m => scatter(from, rows, m));
+fn add_scattered(from: &Table, rows: RowSet<'_>, to: &mut Table) {
+    with_table!(from, from => with_table!(to, to => scatter(from, rows, to)));
 }
 
-fn scatter<T: Stored>(from: &Mat, rows: RowSet<'_>, to: &mut Mat<T>) {
+fn scatter<S: Stored, T: Stored>(from: &Mat<S>, rows: RowSet<'_>, to: &mut Mat<T>) {
     const BLOCK: usize = 4096;
     let cols = to.cols().max(1);
     match rows {

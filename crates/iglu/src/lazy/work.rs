@@ -203,15 +203,15 @@ impl Engine<'_> {
             match source {
                 Source::Embedding(m) if m == k => {
                     values.push(program.input_value(i));
-                    work.stream(rows, (to, Storage::F32));
-                    (0..2).for_each(|_| work.stream(rows, table(&self.network, k)));
+                    (0..3).for_each(|_| work.stream(rows, table(&self.network, k)));
                 }
                 Source::Aggregate { layer: of, part } if of == k + 1 => {
                     let map = program.only_map(i).filter(|m| m.width < program.input_width(i));
                     let width = map.map_or(to, |m| m.width);
                     values.push(map.map_or(program.input_value(i), |m| m.result));
-                    work.stream(rows, (width, Storage::F32));
-                    work.aggregate(&self.side, layer, part..part + 1, (width, Storage::F32));
+                    let kept = (width, self.network.at(k).storage);
+                    work.stream(rows, kept);
+                    work.aggregate(&self.side, layer, part..part + 1, kept);
                     if map.is_some() {
                         let block = 256.min(n);
                         let product = Product { form: Form::Nt, m: block, k: width, n: to };

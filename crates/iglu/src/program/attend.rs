@@ -10,7 +10,7 @@ use crate::kernels::attention::{self, Echo, Heads, Listener, Peak};
 use crate::kernels::rowwise::Mask;
 use crate::kernels::{Rows, RowsMut};
 use crate::pattern::{Block, Pattern};
-use crate::{Mat, Real};
+use crate::{Mat, Real, Table};
 use rayon::prelude::*;
 
 /// How attention weighs neighbours.
@@ -141,9 +141,9 @@ impl Attention {
             return;
         };
         heard.ids.clone_from(&attended.block.heard);
-        heard.d = Mat::zeros(d.rows(), self.rows.input_width(0));
-        let mut wanted = [(self.rows.input_value(0), &mut heard.d)];
-        job.gradients(&inner, rows, &Given(&d), lanes, &mut wanted);
+        let mut below = Table::Full(Mat::zeros(d.rows(), self.rows.input_width(0)));
+        job.gradients(&inner, rows, &Given(&d), lanes, &mut [(self.rows.input_value(0), &mut below)]);
+        heard.d = below.into_full();
     }
 
     /// Gradient at `[h | s | t]` of every row heard.

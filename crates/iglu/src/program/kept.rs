@@ -155,7 +155,7 @@ mod tests {
     use super::super::{Builder, Dropping, Input, Lanes, Norms, Program, Source};
     use super::*;
     use crate::kernels::{Rows, RowsMut};
-    use crate::{Activation, rng};
+    use crate::{Activation, Table, rng};
 
     fn random(rows: usize, cols: usize, salt: u64) -> Mat {
         let key = rng::Key::new(salt);
@@ -205,7 +205,8 @@ mod tests {
         let alpha = Alpha(random(ROWS, 6, 9));
         let ids: Vec<u32> = (0..ROWS as u32).rev().collect();
         let run = |kept: bool| {
-            let (mut lanes, mut dz, mut dx) = (Lanes::default(), Mat::zeros(ROWS, 5), Mat::zeros(ROWS, 7));
+            let (mut lanes, [mut dz, mut dx]) =
+                (Lanes::default(), [5, 7].map(|cols| Table::Full(Mat::zeros(ROWS, cols))));
             let mut wanted = [(program.input_value(0), &mut dz), (program.input_value(1), &mut dx)];
             let (rows, lane) = (RowSet::List(&ids), Some(&mut lanes));
             let value = if kept {

@@ -13,6 +13,7 @@ use crate::kernels::rowwise;
 use crate::kernels::stored::{self, Bf16, Stored};
 use crate::kernels::{Rows, RowsMut};
 use crate::pattern::Pattern;
+use crate::table::Span;
 use crate::{Features, Mat, Real, SparseMat, Table};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -311,7 +312,7 @@ impl<'a> Job<'a> {
         rows: RowSet<'_>,
         objective: &dyn Objective,
         lanes: Option<&mut Lanes>,
-        wanted: &mut [(Value, &mut Mat)],
+        wanted: &mut [(Value, &mut Table)],
     ) -> f64 {
         self.gradients_heard(call, rows, objective, lanes, wanted, None)
     }
@@ -323,7 +324,7 @@ impl<'a> Job<'a> {
         rows: RowSet<'_>,
         objective: &dyn Objective,
         mut lanes: Option<&mut Lanes>,
-        wanted: &mut [(Value, &mut Mat)],
+        wanted: &mut [(Value, &mut Table)],
         heard: Option<&mut Heard>,
     ) -> f64 {
         let Some(attended) = self.attend(call, rows) else {
@@ -331,14 +332,14 @@ impl<'a> Job<'a> {
         };
         let attention = self.program.raw.attention.as_ref().expect("somebody attended");
         let (job, _) = self.neighbours.as_ref().expect("attention has neighbours");
-        let mut dz = Mat::zeros(rows.len(), attended.z.cols());
-        let mut all: Vec<(Value, &mut Mat)> = vec![(self.program.input_value(attention.input), &mut dz)];
+        let mut dz = Table::Full(Mat::zeros(rows.len(), attended.z.cols()));
+        let mut all: Vec<(Value, &mut Table)> = vec![(self.program.input_value(attention.input), &mut dz)];
         all.extend(wanted.iter_mut().map(|(value, m)| (*value, &mut **m)));
         let z = Some(&attended.z);
         let value = self.sweep(call, rows, objective, lanes.as_deref_mut(), &mut all, z);
         let mut inner = lanes.as_mut().map(|l| l.1.take().unwrap_or_default());
         if inner.is_some() || heard.is_some() {
-            attention.backward(job, &attended, call, &dz, inner.as_deref_mut(), heard);
+            attention.backward(job, &attended, call, &dz.into_full(), inner.as_deref_mut(), heard);
         }
         if let (Some(lanes), Some(mut inner)) = (lanes, inner) {
             let own = lanes.gradient().iter_mut().zip(inner.gradient());
@@ -354,7 +355,7 @@ impl<'a> Job<'a> {
         rows: RowSet<'_>,
         objective: &dyn Objective,
         lanes: Option<&mut Lanes>,
-        wanted: &mut [(Value, &mut Mat)],
+        wanted: &mut [(Value, &mut Table)],
         attended: Option<&Mat>,
     ) -> f64 {
         if self.keeps_blocks(call, rows) {
@@ -371,7 +372,7 @@ impl<'a> Job<'a> {
         rows: RowSet<'_>,
         objective: &dyn Objective,
         mut lanes: Option<&mut Lanes>,
-        wanted: &mut [(Value, &mut Mat)],
+        wanted: &mut [(Value, &mut Table)],
         attended: Option<&Mat>,
     ) -> f64 {
         let mut states = self.states_of(call, rows, attended);
@@ -389,19 +390,14 @@ impl<'a> Job<'a> {
             }
             None => (0..count).map(|_| None).collect::<Vec<_>>(),
         };
-        let mut places: Vec<_> =
-            wanted.iter_mut().map(|(value, m)| (*value, m.cols(), m.data_mut())).collect();
+        let mut places: Vec<_> = wanted.iter_mut().map(|(value, m)| (*value, m.cols(), m.span())).collect();
         let mut tasks = Vec::with_capacity(count);
         for (lane, grads) in accumulators.into_iter().enumerate() {
             let (first, last) = (lane * blocks / count, (lane + 1) * blocks / count);
             let covered = self.span(rows, last - 1).end - first * self.block;
             let outs: Vec<_> = places
                 .iter_mut()
-                .map(|(value, width, rest)| {
-                    let (mine, others) = std::mem::take(rest).split_at_mut(covered * *width);
-                    *rest = others;
-                    (*value, *width, mine)
-                })
+                .map(|(value, width, rest)| (*value, *width, rest.split_off(covered * *width)))
                 .collect();
             tasks.push((first..last, grads, outs));
         }
@@ -429,7 +425,7 @@ impl<'a> Job<'a> {
         rows: RowSet<'_>,
         objective: &dyn Objective,
         mut lanes: Option<&mut Lanes>,
-        wanted: &mut [(Value, &mut Mat)],
+        wanted: &mut [(Value, &mut Table)],
         attended: Option<&Mat>,
     ) -> f64 {
         let live = self.program.live(lanes.is_some(), wanted.iter().map(|(value, _)| *value));
@@ -446,10 +442,10 @@ impl<'a> Job<'a> {
         let mut kept: Vec<Kept<'_, 'a>> = sums.into_par_iter().enumerate().map(open).collect();
         let value = self.run_kept(call, rows, objective, &live, &mut kept);
         let done: Vec<Workspace<'a>> = kept.into_iter().flat_map(|lane| lane.blocks).collect();
-        for (b, ws) in done.iter().enumerate() {
-            for (value, out) in wanted.iter_mut() {
-                let (span, width) = (self.span(rows, b), out.cols());
-                self.copy_grad(ws, *value, width, &mut out.data_mut()[span.start * width..span.end * width]);
+        for (value, out) in wanted.iter_mut() {
+            let (width, mut rest) = (out.cols(), out.span());
+            for (b, ws) in done.iter().enumerate() {
+                self.copy_grad(ws, *value, width, rest.split_off(self.span(rows, b).len() * width));
             }
         }
         self.pool().extend(done);
@@ -461,10 +457,20 @@ impl<'a> Job<'a> {
     }
 
     /// The gradient of a value in a block, zeros where nothing depends on it.
-    fn copy_grad(&self, ws: &Workspace<'a>, value: Value, width: usize, out: &mut [Real]) {
-        match ws.known_grad(self.program, value) {
-            Some(d) => out.chunks_exact_mut(width).enumerate().for_each(|(i, o)| o.copy_from_slice(d.row(i))),
-            None => out.fill(0.0),
+    fn copy_grad(&self, ws: &Workspace<'a>, value: Value, width: usize, out: Span<'_>) {
+        fn copy<T: Stored>(d: Option<Rows<'_>>, width: usize, out: &mut [T]) {
+            match d {
+                Some(d) => {
+                    let rows = out.chunks_exact_mut(width).enumerate();
+                    rows.for_each(|(i, out)| stored::copy(d.row(i), out));
+                }
+                None => out.fill(T::default()),
+            }
+        }
+        let d = ws.known_grad(self.program, value);
+        match out {
+            Span::Full(out) => copy(d, width, out),
+            Span::Half(out) => copy(d, width, out),
         }
     }
 
@@ -493,7 +499,7 @@ impl<'a> Job<'a> {
         objective: &dyn Objective,
         blocks: Range<usize>,
         mut grads: Option<&mut [Mat]>,
-        mut outs: Vec<(Value, usize, &mut [Real])>,
+        mut outs: Vec<(Value, usize, Span<'_>)>,
     ) -> f64 {
         let mut total = 0.0;
         let first = blocks.start;
@@ -508,9 +514,7 @@ impl<'a> Job<'a> {
                 let sums = grads.as_deref_mut().map(|sums| GradSums { sums, into });
                 sweep.context.backward(ws, 0..end, &sweep.live, sums);
                 for (value, width, rest) in &mut outs {
-                    let (mine, others) = std::mem::take(rest).split_at_mut(rows * *width);
-                    *rest = others;
-                    self.copy_grad(ws, *value, *width, mine);
+                    self.copy_grad(ws, *value, *width, rest.split_off(rows * *width));
                 }
                 value
             });

@@ -245,7 +245,7 @@ impl Sizes<'_> {
                 let whole = if order == Order::Inverted { 1 } else { 2 };
                 let table = layers.map(|k| self.table(k)).max().unwrap_or(0);
                 let gradients = if moments { parts + 2 } else { parts.min(2) };
-                whole * table + gradients as u64 * self.mat(widest)
+                (whole + gradients as u64) * table
             }
         };
         let nodes = self.data.nodes as u64;
