@@ -211,8 +211,6 @@ pub enum Start {
     /// The network without its graph, trained on the training rows for a few epochs.
     #[default]
     Mlp,
-    /// The same, but the first layer sees the graph: what it takes from neighbours is constant.
-    Hops,
     /// `mlp` with its epochs and dropout chosen on validation.
     Auto,
 }

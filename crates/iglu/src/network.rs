@@ -374,23 +374,18 @@ impl Network {
         self.layers[from - 1..].iter().flat_map(|l| l.norms.clone()).collect()
     }
 
-    /// Layers `from..=L` as one row program. Layers above `from` must take nothing from neighbours.
-    pub fn chain(&self, from: usize) -> Program {
-        self.chain_blind(from, usize::MAX)
-    }
-
-    /// Layers `from..=L` as one row program, where layers from `blind` on do not see the graph: every aggregate is the
-    /// row itself (`A = I`).
-    pub fn chain_blind(&self, from: usize, blind: usize) -> Program {
+    /// Layers `from..=L` as one row program. Layers above `from` must take nothing from neighbours, unless
+    /// `graphless`: then every aggregate is the row itself (`A = I`).
+    pub fn chain(&self, from: usize, graphless: bool) -> Program {
         let mut b = Builder::default();
         let mut outputs: Vec<(usize, Value)> = Vec::new();
-        if blind <= 1 && from == 1 {
-            outputs.push((0, b.input(Source::Embedding(0), self.d_in)));
-        }
         for layer in &self.layers[from - 1..] {
-            let graphless = layer.k >= blind;
+            if graphless && from == 1 && outputs.is_empty() {
+                outputs.push((0, b.input(Source::Embedding(0), self.d_in)));
+            }
+            let first = layer.k == from;
             assert!(
-                graphless || layer.k == from || layer.look == Look::Nothing,
+                graphless || first || layer.look == Look::Nothing,
                 "only the first layer of a chain may take from neighbours"
             );
             let known = outputs.clone();

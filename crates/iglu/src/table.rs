@@ -59,14 +59,10 @@ pub(crate) enum Span<'a> {
 impl Span<'_> {
     /// Gives the first `count` values away and keeps the others.
     pub(crate) fn split_off(&mut self, count: usize) -> Self {
-        fn first<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
-            let (mine, others) = std::mem::take(rest).split_at_mut(count);
-            *rest = others;
-            mine
-        }
+        let fits = "no more than there are";
         match self {
-            Self::Full(rest) => Self::Full(first(rest, count)),
-            Self::Half(rest) => Self::Half(first(rest, count)),
+            Self::Full(rest) => Self::Full(rest.split_off_mut(..count).expect(fits)),
+            Self::Half(rest) => Self::Half(rest.split_off_mut(..count).expect(fits)),
         }
     }
 }

@@ -87,9 +87,9 @@ impl<'a> Engine<'a> {
         let plan = Plan::new(config.train.order, network.graph_layers(), depth);
         let chained = config.train.order == Order::Exact || plan.tail > depth;
         let tail = if config.train.order == Order::Exact {
-            Some(network.chain(network.graph_layers()))
+            Some(network.chain(network.graph_layers(), false))
         } else {
-            (!chained).then(|| network.chain(plan.tail))
+            (!chained).then(|| network.chain(plan.tail, false))
         };
         let programs = std::iter::once(Program::empty())
             .chain(network.layers().iter().map(|l| l.program.clone()))

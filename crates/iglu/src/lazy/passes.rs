@@ -278,7 +278,7 @@ impl Engine<'_> {
         let program = if let (Some(tail), true) = (&self.tail, self.tail_from() == top) {
             tail
         } else {
-            chain = self.network.chain(top);
+            chain = self.network.chain(top, false);
             &chain
         };
         let params = self.network.params_from(top);

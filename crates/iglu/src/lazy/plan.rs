@@ -140,8 +140,7 @@ pub fn describe(config: &Config) -> Result<String> {
     if t.start != Start::Random {
         let tail =
             if plan.tail > l { String::new() } else { format!(", then {} passes of the tail", t.start_tail) };
-        let without = if t.start == Start::Hops { " above the first layer" } else { "" };
-        lines.push(format!("start     {} epochs without the graph{without}{tail}", t.start_epochs));
+        lines.push(format!("start     {} epochs without the graph{tail}", t.start_epochs));
     }
     lines.push(format!("initial   {}", or_nothing(&plan.initial)));
     lines.push(format!("due       {}   ({} per epoch)", or_nothing(&plan.due), t.frequency));

@@ -1,5 +1,4 @@
-//! The warm start: the same network with `A = I`, trained on the training rows of `X^0` for a few epochs; or with
-//! `A = I` above the first layer only, whose aggregates are constants.
+//! The warm start: the same network with `A = I`, trained on the training rows of `X^0` for a few epochs.
 //!
 //! Why: in the first refresh the lazy layers would follow one frozen alpha that came through random upper layers;
 //! that kills units for good. The start needs no sparse product at all.
@@ -24,7 +23,7 @@ impl Engine<'_> {
             return Ok(None);
         }
         let (rate, size) = (t.start_dropout, batches::size(t.batch, self.rows.len()));
-        let program = self.network.chain_blind(1, if t.start == Start::Hops { 2 } else { 1 });
+        let program = self.network.chain(1, true);
         let mut optimisers = self.fresh_optimisers();
         let Self { caches, side, network, lanes, loss, rows, key, interrupt, rate_factor, .. } = self;
         let job = caches.job(&program, side);

@@ -105,18 +105,10 @@ impl Change {
 
 /// A network after its start (`operator: None`), or settled on a graph.
 struct StartState {
-    start: StartOf,
+    start: (usize, f64),
     operator: Option<Auto<Norm>>,
     network: Network,
     loss: Option<f64>,
-}
-
-/// Epochs and dropout of a start; the operator, where the start sees it.
-type StartOf = (usize, f64, Option<Auto<Norm>>);
-
-fn start_of(config: &Config) -> StartOf {
-    let seen = (config.train.start == Start::Hops).then_some(config.network.operator);
-    (config.train.start_epochs, config.train.start_dropout, seen)
 }
 
 /// What candidates can take over from earlier ones.
@@ -128,7 +120,7 @@ struct Started {
 impl Started {
     /// The furthest state that fits a configuration.
     fn find(&self, config: &Config) -> Option<&StartState> {
-        let start = start_of(config);
+        let start = (config.train.start_epochs, config.train.start_dropout);
         let fitting = |operator| self.states.iter().find(|s| s.start == start && s.operator == operator);
         fitting(Some(config.network.operator)).or_else(|| fitting(None))
     }
@@ -166,7 +158,7 @@ impl Run<'_> {
         Ok(Best::Awake(Box::new(candidate)))
     }
 
-    /// One choice, started. What follows a start shares it, unless the start sees an operator that differs.
+    /// One choice, started. The start sees no graph, so what follows it can share it.
     fn candidate(
         &self,
         config: Config,
@@ -177,7 +169,7 @@ impl Run<'_> {
         let (sides, mut engine) = self.engine(&config)?;
         engine.set_rate_factor(started.rate_factor);
         seconds.prepare += clock.lap();
-        let start = start_of(&config);
+        let start = (config.train.start_epochs, config.train.start_dropout);
         let (loss, settled) = if let Some(known) = started.find(&config) {
             engine.network_mut().take_params(&known.network);
             (known.loss, known.operator.is_some())
