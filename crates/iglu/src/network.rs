@@ -162,11 +162,12 @@ impl Network {
         Ok(network)
     }
 
-    /// Logits stay as they are, and so does what moments are taken of: they compare values.
+    /// What a graph layer reads is rounded. The last embedding is not, which the classifier mostly gets without a table
+    /// in between, nor what moments are taken of: they compare values.
     fn choose_storage(&mut self, cache: Storage) {
-        for at in 0..self.layers.len().saturating_sub(1) {
-            if self.layers[at + 1].look != Look::Moments {
-                self.layers[at].storage = cache;
+        for at in 1..self.graph_layers {
+            if self.layers[at].look != Look::Moments {
+                self.layers[at - 1].storage = cache;
             }
         }
     }

@@ -29,7 +29,14 @@ fn accuracy_on_test(scores: &[Vec<f32>]) -> f64 {
 #[test]
 fn predictions_have_the_scores_of_training() {
     let scratch = Scratch::new("predict");
-    for order in ["inverted", "inverted-printed", "backprop", "exact", "inverted --cache bf16"] {
+    for order in [
+        "inverted",
+        "inverted-printed",
+        "backprop",
+        "exact",
+        "inverted --cache bf16",
+        "backprop --cache bf16 --layers 3",
+    ] {
         let trained =
             scratch.json(&format!("train --json --quiet --force --out run --order {order} {SMALL}"));
         for model in ["run", "run/best.safetensors"] {
