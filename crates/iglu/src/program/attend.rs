@@ -4,7 +4,8 @@
 //! scored); the kernel mixes the `h` of the neighbours by softmax of their scores. Forward for a set of rows reads
 //! the rows they hear; backward gives the gradient of the second program's parameters and of the rows heard.
 
-use super::run::{Call, Job, Lanes, Norms, Objective, RowSet};
+use super::lanes::Lanes;
+use super::run::{Call, Job, Norms, Objective, RowSet};
 use super::{Dropping, Program, Value};
 use crate::kernels::attention::{self, Echo, Heads, Listener, Peak};
 use crate::kernels::rowwise::Mask;

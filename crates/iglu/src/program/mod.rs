@@ -10,6 +10,7 @@ mod builder;
 mod cost;
 mod exec;
 mod kept;
+mod lanes;
 mod memory;
 mod run;
 
@@ -17,7 +18,8 @@ pub use attend::{AttentionOptions, Heard};
 pub use builder::Builder;
 pub use cost::{Gradients, Repeated};
 pub use exec::{Dropping, NormState};
-pub use run::{Call, Input, Job, Lanes, Norms, Objective, RowSet};
+pub use lanes::Lanes;
+pub use run::{Call, Input, Job, Norms, Objective, RowSet};
 
 use crate::Real;
 use crate::kernels::rowwise::Activation;

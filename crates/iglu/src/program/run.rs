@@ -1,12 +1,13 @@
 //! Programs over many rows: blocks spread over the pool, private gradient accumulators, ordered reduction.
 //!
 //! Rows are cut into blocks of a size that depends on the program only; parameter gradients are accumulated in
-//! at most [`LANES`] private copies, each fed by a fixed range of blocks, and added up in order. Results so do
+//! at most [`LANES`] private copies ([`Lanes`]), each fed by a fixed range of blocks, and added up in order. Results so do
 //! not depend on the number of threads.
 
 use super::attend::{Attended, Heard};
 use super::exec::{Context, Dropping, GradSums, NormState, Workspace};
 use super::kept::{self, Kept};
+use super::lanes::{LANES, Lanes};
 use super::{Op, Program, Value};
 use crate::kernels::gemm::Into;
 use crate::kernels::rowwise;
@@ -18,9 +19,6 @@ use crate::{Features, Mat, Real, SparseMat, Table};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Most private copies of the parameter gradients.
-const LANES: usize = 8;
 
 /// Rows of an input, indexed by node.
 #[derive(Clone, Copy)]
@@ -108,52 +106,6 @@ pub struct Call<'a> {
     pub norms: Norms<'a>,
     /// Dropout.
     pub dropping: Dropping,
-}
-
-/// Private gradient accumulators, kept from batch to batch.
-#[derive(Default)]
-pub struct Lanes(Vec<Vec<Mat>>, Option<Box<Lanes>>);
-
-impl Lanes {
-    fn prepare(&mut self, program: &Program, lanes: usize) -> &mut [Vec<Mat>] {
-        let fresh = || program.params().iter().map(|p| Mat::zeros(p.rows, p.cols)).collect();
-        let shapes = |lane: &Vec<Mat>| {
-            let same = |(m, p): (&Mat, &super::ParamSpec)| (m.rows(), m.cols()) == (p.rows, p.cols);
-            lane.len() == program.params().len() && lane.iter().zip(program.params()).all(same)
-        };
-        if !self.0.iter().all(shapes) {
-            self.0.clear();
-        }
-        self.0.resize_with(self.0.len().max(lanes), fresh);
-        let used = &mut self.0[..lanes];
-        // Matrices are set by the lane's first block; only vectors are added to from the start.
-        used.iter_mut().flatten().filter(|m| m.rows() == 1).for_each(|m| m.fill(0.0));
-        used
-    }
-
-    /// Adds all lanes to the first, in order.
-    fn reduce(&mut self, lanes: usize) {
-        const CHUNK: usize = 16 << 10;
-        let Some((sum, others)) = self.0[..lanes].split_first_mut() else { return };
-        for (p, sum) in sum.iter_mut().enumerate() {
-            let add = |(c, chunk): (usize, &mut [Real])| {
-                for other in others.iter() {
-                    let from = &other[p].data()[c * CHUNK..c * CHUNK + chunk.len()];
-                    chunk.iter_mut().zip(from).for_each(|(s, v)| *s += v);
-                }
-            };
-            if sum.data().len() > 4 * CHUNK {
-                sum.data_mut().par_chunks_mut(CHUNK).enumerate().for_each(add);
-            } else {
-                sum.data_mut().chunks_mut(CHUNK).enumerate().for_each(add);
-            }
-        }
-    }
-
-    /// The sum of the last call.
-    pub fn gradient(&mut self) -> &mut [Mat] {
-        self.0.first_mut().map_or(&mut [], |g| g)
-    }
 }
 
 /// A program bound to its inputs.
@@ -337,14 +289,14 @@ impl<'a> Job<'a> {
         all.extend(wanted.iter_mut().map(|(value, m)| (*value, &mut **m)));
         let z = Some(&attended.z);
         let value = self.sweep(call, rows, objective, lanes.as_deref_mut(), &mut all, z);
-        let mut inner = lanes.as_mut().map(|l| l.1.take().unwrap_or_default());
+        let mut inner = lanes.as_mut().map(|l| l.inner.take().unwrap_or_default());
         if inner.is_some() || heard.is_some() {
             attention.backward(job, &attended, call, &dz.into_full(), inner.as_deref_mut(), heard);
         }
         if let (Some(lanes), Some(mut inner)) = (lanes, inner) {
             let own = lanes.gradient().iter_mut().zip(inner.gradient());
             own.for_each(|(to, from)| to.data_mut().copy_from_slice(from.data()));
-            lanes.1 = Some(inner);
+            lanes.inner = Some(inner);
         }
         value
     }
