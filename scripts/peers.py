@@ -39,7 +39,7 @@ def as_peer(r):
     prepare = r["seconds"]["prepare"]
     share = r["cpu_s"] / r["wall_s"]
     log = [{"epoch": h["epoch"], "val": h["val"], "cum_s": h["train_seconds"], "cum_cpu_s": share * h["train_seconds"]}
-           for h in r["history"] if h["val"] is not None]
+           for h in [r["start"] or {"val": None}, *r["history"]] if h["val"] is not None]
     return {"log": log, "preprocess_s": prepare, "preprocess_cpu_s": share * prepare, "epochs": r["epochs"],
             "median_epoch_s": r["seconds_per_epoch"], "best_val": r["val"], "test_at_best_val": r["test"],
             "peak_rss_mb": r["peak_rss_bytes"] / 2**20}

@@ -102,6 +102,7 @@ impl<'a> Journal<'a> {
         match event {
             Event::Prepared { params, config, seconds } => self.prepared(*params, config, *seconds),
             &Event::Started { loss, seconds } => self.write(&Record::Started { loss: finite(loss), seconds }),
+            Event::Decided { config } => self.configured(config),
             Event::RolledBack { epoch, why, rate_factor } => {
                 self.refreshes.clear();
                 let (epoch, why, rate_factor) = (*epoch, why.clone(), *rate_factor);
@@ -136,9 +137,13 @@ impl<'a> Journal<'a> {
     }
 
     fn prepared(&mut self, params: usize, config: &Config, seconds: f64) -> Result<()> {
-        self.keeping.folder.add(names::CONFIG, &settings::to_toml(config)?)?;
+        self.configured(config)?;
         let metric = config.select.metric.or(Metric::Accuracy).name().to_string();
         self.write(&Record::Prepared(Prepared { params, metric, seconds }))
+    }
+
+    fn configured(&self, config: &Config) -> Result<()> {
+        self.keeping.folder.add(names::CONFIG, &settings::to_toml(config)?)
     }
 
     fn epoch(&mut self, epoch: Epoch) -> Result<()> {

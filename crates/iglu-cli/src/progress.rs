@@ -192,8 +192,10 @@ impl Progress {
 
     fn epoch(&mut self, epoch: usize, epochs: usize, loss: f64, evaluated: bool) {
         self.late = None;
-        let now = self.watch.seconds();
-        self.pace().mark(epoch, epochs, now);
+        if epoch > 0 {
+            let now = self.watch.seconds();
+            self.pace().mark(epoch, epochs, now);
+        }
         match &self.style {
             Style::Terminal(bar) => {
                 if bar.length().is_none() {

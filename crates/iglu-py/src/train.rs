@@ -48,6 +48,12 @@ impl Trained {
         loads(py, &serde_json::to_string(&self.report).unwrap_or_default())
     }
 
+    /// Scores of the network after its start, before the first epoch: a dictionary, or None.
+    #[getter]
+    fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        loads(py, &serde_json::to_string(&self.report.start).unwrap_or_default())
+    }
+
     /// Scores after every evaluated epoch: a list of dictionaries, which pandas.DataFrame takes.
     #[getter]
     fn history<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -60,7 +66,7 @@ impl Trained {
         self.report.metric
     }
 
-    /// Epoch of the best model, from 1.
+    /// Epoch of the best model, from 1; 0 where training was stopped right after its start.
     #[getter]
     fn best_epoch(&self) -> usize {
         self.report.best_epoch
@@ -207,7 +213,7 @@ fn hear(py: Python<'_>, callback: Option<&Bound<'_, PyAny>>, event: &Event) -> P
         let text = format!("{why}; going on from epoch {epoch} with learning rates times {rate_factor}");
         py.import("warnings")?.call_method1("warn", (text, py.get_type::<PyRuntimeWarning>()))?;
     }
-    let (Some(callback), Event::Epoch { epoch, epochs, loss, scores, best, rate, seconds }) =
+    let (Some(callback), Event::Epoch { epoch: epoch @ 1.., epochs, loss, scores, best, rate, seconds }) =
         (callback, event)
     else {
         return Ok(Control::Continue);

@@ -267,9 +267,7 @@ impl Section {
                 format!("{}{state}", run.path.display()).into(),
                 group.label.clone().into(),
                 run.origin.seed.to_string().into(),
-                run.best()
-                    .map_or_else(|| "-".into(), |e| format!("{} of {}", e.epoch, run.epochs.len()))
-                    .into(),
+                run.best().map_or_else(|| "-".into(), |e| format!("{} of {}", e.epoch, run.ran())).into(),
                 crate::numbers::score(run.val()).into(),
                 crate::numbers::score(run.test()).into(),
                 seconds(seconds_to_best(run)).into(),
@@ -291,7 +289,7 @@ impl Section {
                 run.finished().to_string().into(),
                 self.metric.clone().into(),
                 run.best().map_or_else(String::new, |e| e.epoch.to_string()).into(),
-                run.epochs.len().to_string().into(),
+                run.ran().to_string().into(),
                 number(run.val()).into(),
                 number(run.test()).into(),
                 number(seconds_to_best(run)).into(),

@@ -74,6 +74,8 @@ impl Run {
             Record::Run(origin) => self.origin = origin,
             Record::Prepared(prepared) => self.prepared = prepared,
             Record::Epoch(epoch) => self.epochs.push(epoch),
+            // Back to before the start: its score is made again, too.
+            Record::RolledBack { epoch: 0, .. } => self.epochs.clear(),
             Record::RolledBack { epoch, .. } => self.epochs.retain(|e| e.epoch <= epoch),
             Record::Started { .. } | Record::End(_) | Record::Unknown => {}
         }
@@ -103,6 +105,11 @@ impl Run {
         self.best().and_then(|e| e.test)
     }
 
+    /// Epochs run; the started network before them is none.
+    pub fn ran(&self) -> usize {
+        self.epochs.iter().filter(|e| e.epoch > 0).count()
+    }
+
     /// Whether it came to its end.
     pub fn finished(&self) -> bool {
         self.summary.is_some()
@@ -110,7 +117,7 @@ impl Run {
 
     /// Training seconds per epoch after the first one, which may have been part of the start.
     pub fn seconds_per_epoch(&self) -> Option<f64> {
-        let (first, last) = (self.epochs.first()?, self.epochs.last()?);
+        let (first, last) = (self.epochs.iter().find(|e| e.epoch > 0)?, self.epochs.last()?);
         let count = last.epoch.checked_sub(first.epoch).filter(|&n| n > 0)?;
         Some((last.seconds.train - first.seconds.train) / count as f64)
     }

@@ -115,7 +115,7 @@ pub struct Prepared {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Epoch {
-    /// Its number, from 1.
+    /// Its number, from 1; 0 for the started network before the first epoch.
     pub epoch: usize,
     /// Epochs planned.
     pub epochs: usize,

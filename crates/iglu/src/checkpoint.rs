@@ -34,6 +34,9 @@ pub struct Notes {
     pub ran: usize,
     /// Of these: after the start.
     pub timed: usize,
+    /// Scores of the started network, before the first epoch.
+    #[serde(default)]
+    pub start: Option<HistoryPoint>,
     /// Scores of every evaluated epoch.
     pub history: Vec<HistoryPoint>,
     /// Scores of the best model, and evaluations since.

@@ -23,7 +23,7 @@ pub enum Event {
     Prepared {
         /// Learned numbers.
         params: usize,
-        /// The configuration, every `auto` decided.
+        /// The configuration, every `auto` decided that needs no trial.
         config: Box<Config>,
         /// Seconds since the start.
         seconds: f64,
@@ -34,6 +34,11 @@ pub enum Event {
         loss: f64,
         /// Seconds it took.
         seconds: f64,
+    },
+    /// Whatever was left to trials is decided; the first epoch was part of them.
+    Decided {
+        /// The configuration, every `auto` decided.
+        config: Box<Config>,
     },
     /// The stale side was refreshed.
     Refreshed(RefreshPoint),
@@ -46,9 +51,9 @@ pub enum Event {
         /// Factor of every learning rate from now on.
         rate_factor: f64,
     },
-    /// An epoch has ended.
+    /// An epoch has ended, or the start.
     Epoch {
-        /// Its number, from 1.
+        /// Its number, from 1; 0 for the started network before the first epoch.
         epoch: usize,
         /// Epochs planned.
         epochs: usize,
@@ -97,7 +102,7 @@ impl Observer for Silent {
 /// Scores after an epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HistoryPoint {
-    /// Epoch, from 1.
+    /// Epoch, from 1; 0 for the started network before the first epoch.
     pub epoch: usize,
     /// Seconds of training so far (start, refreshes and passes; without preparation and evaluation).
     pub train_seconds: f64,
@@ -175,7 +180,8 @@ pub(crate) fn or_nan<'de, D: Deserializer<'de>>(d: D) -> std::result::Result<f64
 pub struct Report {
     /// Name of the score.
     pub metric: &'static str,
-    /// Epoch of the best validation score, from 1.
+    /// Epoch of the best validation score, from 1; 0 where a run was stopped before it and the started network is all
+    /// there is.
     pub best_epoch: usize,
     /// Its validation score.
     pub val: Option<f64>,
@@ -187,6 +193,8 @@ pub struct Report {
     pub seconds: Seconds,
     /// Training seconds per epoch, without the start.
     pub seconds_per_epoch: f64,
+    /// Scores of the started network, before the first epoch.
+    pub start: Option<HistoryPoint>,
     /// Scores of every evaluated epoch.
     pub history: Vec<HistoryPoint>,
     /// What every refresh showed.

@@ -290,22 +290,14 @@ impl<'a> Run<'a> {
         cached.map_or_else(|| engine.network().infer_until(&sides.full, &self.interrupt), Ok)
     }
 
-    fn score(
-        &self,
-        engine: &mut Engine<'_>,
-        sides: &Sides,
-        epoch: usize,
-        train_seconds: f64,
-        loss: f64,
-    ) -> Result<HistoryPoint> {
-        let logits = self.logits(engine, sides)?;
-        let of = |rows: &[u32]| self.metric.score(&logits, &self.data.labels, rows);
-        Ok(HistoryPoint {
-            epoch,
-            train_seconds,
-            loss,
-            val: of(&self.data.split.val),
-            test: of(&self.data.split.test),
-        })
+    /// Score of some nodes, where they have labels.
+    fn score_of(&self, logits: &Mat, rows: &[u32]) -> Option<f64> {
+        self.metric.score(logits, &self.data.labels, rows)
+    }
+
+    fn point(&self, logits: &Mat, epoch: usize, train_seconds: f64, loss: f64) -> HistoryPoint {
+        let [val, test] =
+            [&self.data.split.val, &self.data.split.test].map(|rows| self.score_of(logits, rows));
+        HistoryPoint { epoch, train_seconds, loss, val, test }
     }
 }

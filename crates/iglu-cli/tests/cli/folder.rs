@@ -48,10 +48,13 @@ fn every_epoch_has_a_line_with_scores_times_and_staleness() {
     let result = scratch.json("train --json --quiet --out run --epochs 4 --hidden 16 --layers 3");
     let events = events(&scratch, "run");
     let kinds: Vec<&str> = events.iter().map(|e| e["event"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["run", "prepared", "started", "epoch", "epoch", "epoch", "epoch", "end"]);
+    assert_eq!(kinds, ["run", "prepared", "started", "epoch", "epoch", "epoch", "epoch", "epoch", "end"]);
+    // The started network has a score before the first epoch, and nothing has been refreshed.
+    assert_eq!((&events[3]["epoch"], &events[3]["refreshes"]), (&0.into(), &Value::Array(Vec::new())));
+    assert_eq!((&events[3]["val"], &events[3]["test"]), (&result["start"]["val"], &result["start"]["test"]));
     assert_eq!(events[0]["command"], "iglu train --json --quiet --out run --epochs 4 --hidden 16 --layers 3");
     assert_eq!(events[0]["config"]["network"]["operator"], "auto");
-    for (line, point) in events[3..7].iter().zip(result["history"].as_array().unwrap()) {
+    for (line, point) in events[4..8].iter().zip(result["history"].as_array().unwrap()) {
         for key in ["epoch", "loss", "val", "test"] {
             assert_eq!(line[key], point[key], "{key}");
         }
@@ -63,11 +66,11 @@ fn every_epoch_has_a_line_with_scores_times_and_staleness() {
         assert!(cfg!(not(target_os = "linux")) || line["peak_rss_bytes"].as_u64().unwrap() > 1 << 20);
     }
     // Layers 1 and 2 are lazy; nothing is stale at the first refresh.
-    let layers = events[4]["refreshes"][0]["layers"].as_array().unwrap();
+    let layers = events[5]["refreshes"][0]["layers"].as_array().unwrap();
     let numbers: Vec<u64> = layers.iter().map(|l| l["k"].as_u64().unwrap()).collect();
     assert_eq!(numbers, [1, 2]);
     assert!(layers.iter().all(|l| l["bias"].is_f64() && l["age"].as_u64().unwrap() > 0), "{layers:?}");
-    assert_eq!((&events[7]["val"], &events[7]["best_epoch"]), (&result["val"], &result["best_epoch"]));
+    assert_eq!((&events[8]["val"], &events[8]["best_epoch"]), (&result["val"], &result["best_epoch"]));
 }
 
 /// Phases are parts of the whole that do not overlap.
@@ -148,10 +151,11 @@ fn tensorboard_gets_a_record_for_each_epoch() {
     let file = scratch.read(&format!("run/{name}"));
     let records = records(&file);
     let holds = |at: usize, tag: &str| records[at].windows(tag.len()).any(|w| w == tag.as_bytes());
-    assert_eq!(records.len(), 4);
+    assert_eq!(records.len(), 5);
     assert!(holds(0, "brain.Event:2"));
-    for tag in ["loss", "val", "test", "learning_rate", "lambda"] {
-        assert!((1..4).all(|at| holds(at, tag)), "{tag}");
+    for tag in ["loss", "val", "test", "learning_rate"] {
+        assert!((1..5).all(|at| holds(at, tag)), "{tag}");
     }
-    assert!(holds(2, "bias/layer1") && holds(3, "bias/layer1"));
+    assert!((2..5).all(|at| holds(at, "lambda")));
+    assert!(holds(3, "bias/layer1") && holds(4, "bias/layer1"));
 }

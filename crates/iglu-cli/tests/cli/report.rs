@@ -94,12 +94,15 @@ fn speed_ups_follow_from_the_histories() {
         [("lazy", "--epochs 6"), ("exact", "--order exact --epochs 8 --lr 0.001")].map(|(out, flags)| {
             let result = scratch.json(&format!("train --quiet --json --out {out} --hidden 16 {flags}"));
             let point = |p: &Value| (p["train_seconds"].as_f64().unwrap(), p["val"].as_f64().unwrap());
-            result["history"].as_array().unwrap().iter().map(point).collect::<Vec<_>>()
+            let start = point(&result["start"]);
+            (start, result["history"].as_array().unwrap().iter().map(point).collect::<Vec<_>>())
         });
     scratch.iglu("report lazy exact --baseline exact --csv t.csv").check(0, &[]);
-    let best = histories[1].iter().fold((0.0, f64::MIN), |b, p| if p.1 > b.1 { *p } else { b });
+    let best = histories[1].1.iter().fold((0.0, f64::MIN), |b, p| if p.1 > b.1 { *p } else { b });
     let (t1, v1) = best;
-    let reached = histories[0].iter().find(|p| p.1 >= v1).map(|p| p.0);
+    // The score of the start counts for who has it, not as the best of a run.
+    let (start, later) = &histories[0];
+    let reached = std::iter::once(start).chain(later).find(|p| p.1 >= v1).map(|p| p.0);
     let table = text(&scratch, "t.csv");
     let row = table.lines().find(|l| l.starts_with("lazy,")).unwrap();
     // The settings of a group hold commas and are quoted: count from the end.
@@ -179,7 +182,7 @@ fn a_run_that_was_cut_off_has_a_page() {
     let scratch = Scratch::new("cut-off");
     scratch.iglu(&format!("train --quiet --out run {SMALL} --epochs 4")).check(0, &[]);
     let events = text(&scratch, "run/events.jsonl");
-    let third = events.match_indices("{\"event\":\"epoch\"").nth(2).unwrap().0;
+    let third = events.match_indices("{\"event\":\"epoch\"").nth(3).unwrap().0;
     scratch.file("run/events.jsonl", &events.as_bytes()[..third + 40]);
     std::fs::remove_file(scratch.path.join("run/summary.json")).unwrap();
     scratch.iglu("report run --out page.html").check(0, &[]);

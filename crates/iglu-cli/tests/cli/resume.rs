@@ -65,10 +65,14 @@ fn code_of(mut child: Child) -> (Option<i32>, Duration) {
     (status.code(), begin.elapsed())
 }
 
-/// Epochs whose line is in the events.
+/// Epochs whose line is in the events; the score of the start is none.
 fn epochs(scratch: &Scratch, folder: &str) -> usize {
     let text = fs::read_to_string(scratch.path.join(folder).join("events.jsonl")).unwrap_or_default();
-    text.lines().filter(|line| line.starts_with("{\"event\":\"epoch\"") && line.ends_with('}')).count()
+    let is_epoch = |line: &&str| {
+        let number = line.strip_prefix("{\"event\":\"epoch\",\"epoch\":").filter(|rest| rest.ends_with('}'));
+        number.is_some_and(|rest| !rest.starts_with("0,"))
+    };
+    text.lines().filter(is_epoch).count()
 }
 
 /// Kills a run again and again until it ends; returns how often.

@@ -10,9 +10,11 @@ fn essence(mut summary: Value) -> Value {
         assert!(map.remove(key).is_some(), "no {key}");
     }
     map["config"].as_object_mut().unwrap().remove("threads");
-    for point in map["history"].as_array_mut().unwrap() {
-        point.as_object_mut().unwrap().remove("train_seconds");
-    }
+    let timeless = |point: &mut Value| point.as_object_mut().unwrap().remove("train_seconds");
+    map["history"].as_array_mut().unwrap().iter_mut().for_each(|point| {
+        timeless(point);
+    });
+    timeless(&mut map["start"]);
     summary
 }
 

@@ -56,7 +56,7 @@ fn unfinished(run: &Run) -> String {
 fn headline(run: &Run) -> Vec<Card> {
     let metric = &run.prepared.metric;
     let total = run.summary.as_ref().map(|s| s.seconds).or(run.epochs.last().map(|e| e.seconds));
-    let best = run.best().map_or_else(|| "-".into(), |e| format!("{} of {}", e.epoch, run.epochs.len()));
+    let best = run.best().map_or_else(|| "-".into(), |e| format!("{} of {}", e.epoch, run.ran()));
     let seconds = total.unwrap_or_default();
     let mut cards = vec![
         Card { name: "Test", value: score(run.test()), about: metric.clone() },
@@ -205,7 +205,10 @@ fn progress(run: &Run) -> String {
     let Some((best, val)) = run.best().and_then(|e| Some((e, e.val?))) else {
         return "The run was not evaluated on validation nodes: the last epoch counts.".to_string();
     };
-    let when = |e: &Epoch| format!("in epoch {} after {} of training", e.epoch, duration(e.seconds.train));
+    let when = |e: &Epoch| {
+        let what = if e.epoch == 0 { "with the start".into() } else { format!("in epoch {}", e.epoch) };
+        format!("{what} after {} of training", duration(e.seconds.train))
+    };
     let near = run.epochs.iter().find(|e| e.val.is_some_and(|v| v >= 0.99 * val)).unwrap_or(best);
     let last = run.epochs.last().is_some_and(|e| e.epoch == best.epoch && e.epoch > 1);
     let more = if last { " It was the last epoch: more of them may help." } else { "" };
@@ -249,7 +252,7 @@ fn epoch_times(run: &Run) -> (String, Option<String>) {
         let step = |pair: &[Epoch]| [pair[1].epoch as f64, part(&pair[1].seconds) - part(&pair[0].seconds)];
         Series {
             name: name.into(),
-            points: run.epochs.windows(2).map(step).collect(),
+            points: run.epochs.windows(2).filter(|pair| pair[0].epoch > 0).map(step).collect(),
             colour,
             look: Look::Plain,
         }

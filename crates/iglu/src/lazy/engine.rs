@@ -200,14 +200,20 @@ impl<'a> Engine<'a> {
     /// The initial steps of the plan; after a warm start also the first passes of the tail.
     pub fn settle(&mut self, started: bool) -> Result<()> {
         self.rebuild()?;
-        if started && self.config.train.start_tail > 0 && self.tail.is_some() {
+        if started && self.starts_tail() {
             for k in 1..self.tail_from() {
                 self.interrupt.check()?;
                 self.refresh_x(k);
             }
             self.first_tail()?;
+            (self.tail_from()..=self.network.depth()).for_each(|k| self.refresh_norms(k, Dropping::Off));
         }
         Ok(())
+    }
+
+    /// Whether a warm start ends with passes of the tail, so that the network has seen the graph before the first epoch.
+    pub fn starts_tail(&self) -> bool {
+        self.config.train.start_tail > 0 && self.tail.is_some()
     }
 
     /// The initial steps of the plan: the embeddings that an epoch expects.

@@ -1,6 +1,6 @@
 //! A run under way: epoch after epoch, the best model so far, and the way back where training has diverged.
 
-use super::start::Candidate;
+use super::start::{Candidate, Ending, Opened, Opening, Zero};
 use super::{EPOCHS, Run, Trained};
 #[cfg(test)]
 use crate::Real;
@@ -35,6 +35,8 @@ pub(super) struct Course<'r> {
     ran: usize,
     /// Of these: after the start.
     timed: usize,
+    /// Scores before the first epoch.
+    zero: Option<HistoryPoint>,
     history: Vec<HistoryPoint>,
     best: Option<Best>,
     seconds: Seconds,
@@ -43,7 +45,8 @@ pub(super) struct Course<'r> {
     /// Seconds of the run before it was interrupted.
     earlier: f64,
     halvings: u32,
-    interrupted: bool,
+    /// Why there are no more epochs.
+    ended: Option<Ending>,
     /// The end of the last epoch that the run can go on from.
     last: Option<Checkpoint>,
     #[cfg(test)]
@@ -57,28 +60,34 @@ impl<'r> Course<'r> {
     }
 
     fn start(run: &'r Run<'r>, mut halvings: u32, observer: &mut dyn Observer) -> Result<Self> {
-        let mut seconds = Seconds { prepare: run.watch.seconds(), ..Seconds::default() };
-        let candidate = loop {
-            match run.start(rate_factor(halvings), &mut seconds) {
-                Err(e @ Error::Diverged { .. }) => halve(&mut halvings, 0, e, observer)?,
+        let seconds = Seconds { prepare: run.watch.seconds(), ..Seconds::default() };
+        let mut opening = Opening { observer, seconds, zero: None };
+        let opened = loop {
+            match run.start(rate_factor(halvings), &mut opening) {
+                Err(e @ Error::Diverged { .. }) => halve(&mut halvings, 0, e, opening.observer)?,
                 other => break other?,
             }
         };
-        let Candidate { config, sides, engine, start_loss, first } = candidate;
+        let Opening { observer, mut seconds, zero } = opening;
+        let (candidate, ended) = match opened {
+            Opened::Ready(candidate) => (candidate, None),
+            Opened::Ended(candidate, ending) => (Candidate { first: None, ..candidate }, Some(ending)),
+        };
+        let Candidate { config, sides, engine, first } = candidate;
         // Whatever else was tried before the first epoch counts as training time, too.
-        let first = first.map(|point| HistoryPoint { train_seconds: seconds.start, ..point });
-        observer.event(&Event::Prepared {
-            params: engine.network().params(),
-            config: Box::new(config.clone()),
-            seconds: seconds.prepare,
-        });
-        if let Some(loss) = start_loss {
-            observer.event(&Event::Started { loss, seconds: seconds.start });
+        let first = first.map(|first| HistoryPoint { train_seconds: seconds.start, ..first.point });
+        if first.is_some() {
+            observer.event(&Event::Decided { config: Box::new(config.clone()) });
         }
         seconds.train = seconds.start;
         let before = engine.seconds();
         let mut course = Self::new(run, config, sides, engine);
         (course.first, course.seconds, course.before, course.halvings) = (first, seconds, before, halvings);
+        course.ended = ended;
+        if let Some(Zero { point, network }) = zero {
+            course.zero = Some(point);
+            course.best = Some(Best { point, network, evaluations_since: 0 });
+        }
         Ok(course)
     }
 
@@ -103,13 +112,14 @@ impl<'r> Course<'r> {
             first: None,
             ran: 0,
             timed: 0,
+            zero: None,
             history: Vec::new(),
             best: None,
             seconds: Seconds::default(),
             before: [0.0; 2],
             earlier: 0.0,
             halvings: 0,
-            interrupted: false,
+            ended: None,
             last: None,
             #[cfg(test)]
             fault: None,
@@ -123,17 +133,17 @@ impl<'r> Course<'r> {
 
     /// All epochs that are left, or as many as it takes.
     pub(super) fn go(&mut self, observer: &mut dyn Observer) -> Result<()> {
-        while self.ran < self.epochs().iter().sum() && !self.interrupted {
+        while self.ran < self.epochs().iter().sum() && self.ended.is_none() {
             match self.epoch(observer) {
                 Ok(Control::Continue) => {}
-                Ok(Control::Stop) => break,
-                Err(Error::Interrupted { .. }) => self.interrupted = true,
+                Ok(Control::Stop) => self.ended = Some(Ending::Observer),
+                Err(Error::Interrupted { .. }) => self.ended = Some(Ending::Interrupt),
                 Err(e @ Error::Diverged { .. }) => self.go_back(e, observer)?,
                 Err(e) => return Err(e),
             }
         }
         match &self.last {
-            Some(last) if self.interrupted => observer.checkpoint(last, Urgency::Last),
+            Some(last) if self.interrupted() => observer.checkpoint(last, Urgency::Last),
             _ => Ok(()),
         }
     }
@@ -192,8 +202,13 @@ impl<'r> Course<'r> {
         if self.ran < lazy { self.engine.epoch(self.ran, lazy) } else { self.engine.polish(self.ran) }
     }
 
+    fn interrupted(&self) -> bool {
+        self.ended == Some(Ending::Interrupt)
+    }
+
     fn score(&mut self, loss: f64) -> Result<HistoryPoint> {
-        self.run.score(&mut self.engine, &self.sides, self.ran, self.seconds.train, loss)
+        let logits = self.run.logits(&mut self.engine, &self.sides)?;
+        Ok(self.run.point(&logits, self.ran, self.seconds.train, loss))
     }
 
     /// Learning rate at the begin of epoch `epoch` (from 0).
@@ -208,10 +223,11 @@ impl<'r> Course<'r> {
     }
 
     /// Keeps the state if its validation score is better; without validation nodes the latest is kept. Ties go to the
-    /// earlier epoch, NaN is never better.
+    /// earlier epoch, NaN is never better. The start is kept only until there is an epoch.
     fn keep_best(&mut self, point: HistoryPoint) -> bool {
         let better = match (&self.best, point.val) {
             (None, _) | (_, None) => true,
+            (Some(b), _) if b.point.epoch == 0 => true,
             (Some(b), Some(v)) => b.point.val.is_none_or(|old| v > old),
         };
         if better {
@@ -233,6 +249,7 @@ impl<'r> Course<'r> {
             shape: self.run.shape,
             ran: self.ran,
             timed: self.timed,
+            start: self.zero,
             history: self.history.clone(),
             best: self.best.as_ref().map(|b| (b.point, b.evaluations_since)),
             halvings: self.halvings,
@@ -249,7 +266,8 @@ impl<'r> Course<'r> {
         let Checkpoint { notes, engine, best } = checkpoint;
         self.engine.restore(engine, polishing)?;
         self.before = [0.0; 2];
-        (self.ran, self.timed, self.history) = (notes.ran, notes.timed, notes.history);
+        (self.ran, self.timed) = (notes.ran, notes.timed);
+        (self.zero, self.history) = (notes.start, notes.history);
         let best = notes.best.zip(best);
         self.best =
             best.map(|((point, evaluations_since), network)| Best { point, network, evaluations_since });
@@ -284,7 +302,7 @@ impl<'r> Course<'r> {
     pub(super) fn end(mut self) -> Result<Trained> {
         let best = match self.best.take() {
             Some(best) => best,
-            None if self.interrupted => {
+            None if self.interrupted() => {
                 let fix = "begin again: there is nothing to go on from";
                 return Err(Error::interrupted("training", "stopped before the first score", fix));
             }
@@ -293,7 +311,7 @@ impl<'r> Course<'r> {
                 Best { point, network: self.engine.network().clone(), evaluations_since: 0 }
             }
         };
-        let seconds = self.spent();
+        let (seconds, interrupted) = (self.spent(), self.interrupted());
         let report = Report {
             metric: self.run.metric.name(),
             best_epoch: best.point.epoch,
@@ -302,13 +320,14 @@ impl<'r> Course<'r> {
             epochs: self.ran,
             seconds,
             seconds_per_epoch: (seconds.train - seconds.start) / self.timed.max(1) as f64,
+            start: self.zero,
             history: self.history,
             bias: self.engine.telemetry().to_vec(),
             threads: rayon::current_num_threads(),
             seed: self.config.seed,
             params: self.engine.network().params(),
             rate_factor: rate_factor(self.halvings),
-            interrupted: self.interrupted,
+            interrupted,
         };
         let model = Model::new(self.config, self.run.shape, self.run.preprocess.clone(), best.network);
         Ok(Trained { model, report })

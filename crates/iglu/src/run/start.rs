@@ -1,11 +1,12 @@
-//! The start of a run: whatever is left to the data is tried for one epoch, and validation decides.
+//! The start of a run: the started network is scored, then whatever is left to the data is tried for one epoch, and
+//! validation decides.
 
 use super::{EPOCHS, Outline, Run};
 use crate::config::{Auto, Config, HIDDEN, Head, LazyDropout, Order, Proximal, Start};
 use crate::lazy::plan::Plan;
 use crate::lazy::{Engine, EngineState};
 use crate::network::Network;
-use crate::observe::{HistoryPoint, Seconds, Stopwatch};
+use crate::observe::{Control, Event, HistoryPoint, Observer, Seconds, Stopwatch};
 use crate::side::Sides;
 use crate::{Error, Norm, Result};
 
@@ -15,14 +16,53 @@ const FEW_ROWS: usize = 4096;
 /// By how much the kind of lazy dropout that was not expected must be better after one epoch.
 const CLEARLY: f64 = 0.005;
 
+/// How much better than the validation nodes the training nodes must be scored, after one epoch, for lazy dropout to be
+/// worth a trial where it is not expected to help.
+const OVERFITTED: f64 = 0.05;
+
 /// A network that has been started; where there was a choice, one epoch further.
 pub(super) struct Candidate<'r> {
     pub(super) config: Config,
     pub(super) sides: Sides,
     pub(super) engine: Engine<'r>,
-    pub(super) start_loss: Option<f64>,
-    /// Scores after the first epoch, if that has been run.
-    pub(super) first: Option<HistoryPoint>,
+    /// The first epoch, if that has been run.
+    pub(super) first: Option<First>,
+}
+
+/// What the first epoch has reached.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct First {
+    pub(super) point: HistoryPoint,
+    /// Score on the training nodes.
+    train: Option<f64>,
+}
+
+/// How the start of a run has ended.
+pub(super) enum Opened<'r> {
+    /// Epochs can follow.
+    Ready(Candidate<'r>),
+    /// Somebody wanted no more of it; the started network is all there is.
+    Ended(Candidate<'r>, Ending),
+}
+
+/// Who ended a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    Observer,
+    Interrupt,
+}
+
+/// The first score of a run: the network after its start, before the first epoch.
+pub(super) struct Zero {
+    pub(super) point: HistoryPoint,
+    pub(super) network: Network,
+}
+
+/// What a start tells and leaves, beside the network.
+pub(super) struct Opening<'o> {
+    pub(super) observer: &'o mut dyn Observer,
+    pub(super) seconds: Seconds,
+    pub(super) zero: Option<Zero>,
 }
 
 /// How alternatives are tried out. The result is the same.
@@ -39,8 +79,7 @@ pub enum Trials {
 struct Resting {
     config: Config,
     state: EngineState,
-    start_loss: Option<f64>,
-    first: Option<HistoryPoint>,
+    first: Option<First>,
 }
 
 /// The best candidate so far.
@@ -57,20 +96,29 @@ impl<'r> Best<'r> {
         }
     }
 
-    fn score(&self) -> f64 {
-        let first = match self {
+    fn first(&self) -> Option<First> {
+        match self {
             Self::Awake(c) => c.first,
             Self::Resting(r) => r.first,
-        };
-        first.and_then(|point| point.val).unwrap_or(f64::NEG_INFINITY)
+        }
+    }
+
+    fn score(&self) -> f64 {
+        self.first().and_then(|first| first.point.val).unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// Whether the training nodes are scored clearly better than the validation nodes.
+    fn overfitted(&self) -> bool {
+        let scores = self.first().and_then(|first| first.train.zip(first.point.val));
+        scores.is_some_and(|(train, val)| train - val >= OVERFITTED)
     }
 
     /// Gives back everything that can be made again.
     fn rest(self) -> Self {
         match self {
             Self::Awake(candidate) => {
-                let Candidate { config, engine, start_loss, first, .. } = *candidate;
-                Self::Resting(Box::new(Resting { config, state: engine.state(), start_loss, first }))
+                let Candidate { config, engine, first, .. } = *candidate;
+                Self::Resting(Box::new(Resting { config, state: engine.state(), first }))
             }
             resting @ Self::Resting(_) => resting,
         }
@@ -78,7 +126,7 @@ impl<'r> Best<'r> {
 
     /// Makes again what was given back.
     fn wake(self, run: &'r Run<'_>, seconds: &mut Seconds) -> Result<Candidate<'r>> {
-        let Resting { config, state, start_loss, first } = match self {
+        let Resting { config, state, first } = match self {
             Self::Awake(candidate) => return Ok(*candidate),
             Self::Resting(resting) => *resting,
         };
@@ -87,19 +135,26 @@ impl<'r> Best<'r> {
         seconds.prepare += clock.lap();
         engine.restore(state, config.train.epochs.or(EPOCHS) <= 1)?;
         seconds.start += clock.lap();
-        Ok(Candidate { config, sides, engine, start_loss, first })
+        Ok(Candidate { config, sides, engine, first })
     }
 }
 
-/// A setting to try, and by how much it has to be better to be taken.
+/// A setting to try, when, and by how much it has to be better to be taken.
 struct Change {
     apply: Box<dyn Fn(&mut Config)>,
+    when: When,
     margin: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    Always,
+    Overfitted,
 }
 
 impl Change {
     fn new(margin: f64, apply: impl Fn(&mut Config) + 'static) -> Self {
-        Self { apply: Box::new(apply), margin }
+        Self { apply: Box::new(apply), when: When::Always, margin }
     }
 }
 
@@ -124,32 +179,84 @@ impl Started {
         let fitting = |operator| self.states.iter().find(|s| s.start == start && s.operator == operator);
         fitting(Some(config.network.operator)).or_else(|| fitting(None))
     }
+
+    /// Training loss of the first start, without the graph.
+    fn loss(&self) -> Option<f64> {
+        self.states.first().and_then(|state| state.loss)
+    }
 }
 
 impl Run<'_> {
     /// Starts the network; where something is left to the data, whatever is best on the validation nodes after one
     /// epoch.
-    pub(super) fn start(&self, rate_factor: f64, seconds: &mut Seconds) -> Result<Candidate<'_>> {
+    pub(super) fn start(&self, rate_factor: f64, opening: &mut Opening<'_>) -> Result<Opened<'_>> {
         let (base, changes) = questions(&self.config, &Outline::of(self.data));
         let mut started = Started { rate_factor, states: Vec::new() };
-        if changes.is_empty() {
-            return self.candidate(base, &mut started, seconds);
+        let mut base = self.candidate(base, &mut started, &mut opening.seconds)?;
+        if self.open(&mut base, started.loss(), opening)? == Control::Stop {
+            return Ok(Opened::Ended(base, Ending::Observer));
         }
-        let mut best = self.tried(base, &mut started, seconds)?;
+        if changes.is_empty() {
+            return Ok(Opened::Ready(base));
+        }
+        let seconds = &mut opening.seconds;
+        if let Err(e) = self.try_epoch(&mut base, seconds) {
+            return keeping(base, opening.zero.as_ref(), e);
+        }
+        let mut best = Best::Awake(Box::new(base));
         for change in changes {
+            if change.when == When::Overfitted && !best.overfitted() {
+                continue;
+            }
             let mut config = best.config().clone();
             (change.apply)(&mut config);
             if rests(&config, self.trials) {
                 best = best.rest();
             }
-            match self.tried(config, &mut started, seconds) {
-                Ok(other) if other.score() > best.score() + change.margin => best = other,
+            match (self.tried(config, &mut started, seconds), best) {
+                (Ok(other), known) if other.score() > known.score() + change.margin => best = other,
                 // What diverges is not better.
-                Ok(_) | Err(Error::Diverged { .. }) => {}
-                Err(e) => return Err(e),
+                (Ok(_) | Err(Error::Diverged { .. }), known) => best = known,
+                (Err(e), Best::Awake(known)) => return keeping(*known, opening.zero.as_ref(), e),
+                (Err(e), Best::Resting(_)) => return Err(e),
             }
         }
-        best.wake(self, seconds)
+        best.wake(self, seconds).map(Opened::Ready)
+    }
+
+    /// Tells of the start, and of the score it has already.
+    fn open(
+        &self,
+        base: &mut Candidate<'_>,
+        loss: Option<f64>,
+        opening: &mut Opening<'_>,
+    ) -> Result<Control> {
+        let Candidate { config, sides, engine, .. } = base;
+        opening.observer.event(&Event::Prepared {
+            params: engine.network().params(),
+            config: Box::new(config.clone()),
+            seconds: opening.seconds.prepare,
+        });
+        let Some(loss) = loss else { return Ok(Control::Continue) };
+        let train_seconds = opening.seconds.start;
+        opening.observer.event(&Event::Started { loss, seconds: train_seconds });
+        if config.select.eval_every > 1 || !engine.starts_tail() {
+            return Ok(Control::Continue);
+        }
+        let mut clock = Stopwatch::new();
+        let point = self.point(&self.logits(engine, sides)?, 0, train_seconds, loss);
+        opening.seconds.eval += clock.lap();
+        opening.zero = Some(Zero { point, network: engine.network().clone() });
+        let seconds = Seconds { train: train_seconds, total: self.watch.seconds(), ..opening.seconds };
+        Ok(opening.observer.event(&Event::Epoch {
+            epoch: 0,
+            epochs: config.train.epochs.or(EPOCHS) + config.train.polish,
+            loss,
+            scores: Some(point),
+            best: true,
+            rate: config.optim.lr,
+            seconds,
+        }))
     }
 
     fn tried(&self, config: Config, started: &mut Started, seconds: &mut Seconds) -> Result<Best<'_>> {
@@ -189,7 +296,7 @@ impl Run<'_> {
             started.states.push(StartState { start, operator, network: engine.network().clone(), loss });
         }
         seconds.start += clock.lap();
-        Ok(Candidate { config, sides, engine, start_loss: loss, first: None })
+        Ok(Candidate { config, sides, engine, first: None })
     }
 
     /// The first epoch of a candidate, scored.
@@ -197,10 +304,19 @@ impl Run<'_> {
         let mut clock = Stopwatch::new();
         let loss = candidate.engine.epoch(0, candidate.config.train.epochs.or(EPOCHS))?;
         seconds.start += clock.lap();
-        let point = self.score(&mut candidate.engine, &candidate.sides, 1, seconds.start, loss)?;
-        candidate.first = Some(point);
+        let logits = self.logits(&mut candidate.engine, &candidate.sides)?;
+        let point = self.point(&logits, 1, seconds.start, loss);
+        candidate.first = Some(First { point, train: self.score_of(&logits, &self.data.split.train) });
         seconds.eval += clock.lap();
         Ok(())
+    }
+}
+
+/// What is left of an interrupted start that had a score.
+fn keeping<'r>(known: Candidate<'r>, zero: Option<&Zero>, e: Error) -> Result<Opened<'r>> {
+    match e {
+        Error::Interrupted { .. } if zero.is_some() => Ok(Opened::Ended(known, Ending::Interrupt)),
+        e => Err(e),
     }
 }
 
@@ -232,7 +348,10 @@ fn questions(config: &Config, data: &Outline) -> (Config, Vec<Change>) {
             if few { (LazyDropout::Free, LazyDropout::Off) } else { (LazyDropout::Off, LazyDropout::Free) };
         t.lazy_dropout = Auto::Set(likely);
         if lazy {
-            changes.push(Change::new(CLEARLY, move |c| c.train.lazy_dropout = Auto::Set(other)));
+            // With several labels per node the scores of training nodes tell too little.
+            let when = if few || data.shape.multi_label { When::Always } else { When::Overfitted };
+            let change = Change::new(CLEARLY, move |c| c.train.lazy_dropout = Auto::Set(other));
+            changes.push(Change { when, ..change });
         }
     }
     if n.operator == Auto::Auto && n.layer == "sage" {

@@ -316,3 +316,50 @@ fn the_plane_is_that_of_the_file() {
     let plane = |data: &Dataset| crate::latent::with_plane(data).unwrap();
     assert_eq!(plane(&there).in_file_order(), plane(&data));
 }
+
+/// The started network has a score before alternatives are tried; who stops there keeps it, and nothing to go on from.
+#[test]
+fn the_start_is_scored_and_kept_when_the_trials_are_stopped() {
+    let data = ring();
+    let config = small();
+    let whole = Fit::new(&config, &data).run(&mut Witness::default()).unwrap();
+    for trials in [Trials::SideBySide, Trials::OneByOne] {
+        let interrupt = Interrupt::new();
+        let mut witness = Witness { stop: Some((0, interrupt.clone())), ..Witness::default() };
+        let stopped =
+            Fit::new(&config, &data).trials(trials).interrupt(&interrupt).run(&mut witness).unwrap();
+        let report = &stopped.report;
+        assert!(report.interrupted && report.history.is_empty() && witness.checkpoints.is_empty());
+        assert_eq!((report.best_epoch, report.epochs, report.val), (0, 0, report.start.unwrap().val));
+        assert_eq!(report.start.unwrap().val, whole.report.start.unwrap().val);
+        let logits = stopped.model.predict(&data).unwrap();
+        assert_eq!(Metric::Accuracy.score(&logits, &data.labels, &data.split.val), report.val);
+    }
+}
+
+/// An observer that wants no more after the start ends the run like any other.
+#[test]
+fn an_observer_may_stop_at_the_start() {
+    struct Enough;
+    impl Observer for Enough {
+        fn event(&mut self, event: &Event) -> Control {
+            if matches!(event, Event::Epoch { .. }) { Control::Stop } else { Control::Continue }
+        }
+    }
+    let report = Fit::new(&small(), &ring()).run(&mut Enough).unwrap().report;
+    assert_eq!((report.epochs, report.interrupted, report.best_epoch), (0, false, 0));
+}
+
+/// With batch norms, too, the model of the start predicts what was scored.
+#[test]
+fn batch_norms_have_their_statistics_after_the_start() {
+    let mut config = small();
+    config.network.norm = NormKind::Batch;
+    let interrupt = Interrupt::new();
+    let mut witness = Witness { stop: Some((0, interrupt.clone())), ..Witness::default() };
+    let data = ring();
+    let stopped = Fit::new(&config, &data).interrupt(&interrupt).run(&mut witness).unwrap();
+    let logits = stopped.model.predict(&data).unwrap();
+    let val = Metric::Accuracy.score(&logits, &data.labels, &data.split.val);
+    assert_eq!((val, stopped.report.best_epoch), (stopped.report.val, 0));
+}
