@@ -45,7 +45,8 @@ pub fn refuse_early(budget: Option<Budget>, config: &Config, source: &str) -> Re
     refuse_above(limit, &items, "at least")
 }
 
-/// How settings are to be tried out so that a run stays within its budget; refuses one that will take more either way.
+/// How settings are to be tried out: one by one, unless there is a budget and both networks fit it; refuses a run that will
+/// take more either way.
 pub fn settle(budget: Option<Budget>, config: &Config, data: &Dataset) -> Result<Trials> {
     let Some(Budget(limit)) = budget else { return Ok(Trials::default()) };
     let counts = Outline::completed(config, data)?;

@@ -174,9 +174,9 @@ impl TrainArgs {
         Ok(data)
     }
 
-    /// Says so where memory is saved.
+    /// Says so where a budget makes the run slower.
     fn tell(&self, trials: Trials) {
-        if trials == Trials::OneByOne && !self.quiet {
+        if trials == Trials::OneByOne && self.memory.is_some() && !self.quiet {
             text::note(
                 "note: settings are tried one by one to stay within --memory: slower, the same result",
             );

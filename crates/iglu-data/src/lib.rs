@@ -212,11 +212,11 @@ pub(crate) fn quoted(path: &Path) -> String {
 
 #[cfg(test)]
 mod testing {
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
-    /// An empty folder of its own for the test `name`.
+    /// An empty folder of its own for the test `name`, where builds are thrown away.
     pub fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("iglu-data-{}-{name}", std::process::id()));
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tmp/unit").join(name);
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
         folder

@@ -29,7 +29,7 @@ fn both(source: &Path) -> (Option<Outline>, Outline) {
 
 /// A scratch folder of this test.
 fn scratch(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("iglu-outline-{}-{name}", std::process::id()));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outline").join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder

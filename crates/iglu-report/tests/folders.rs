@@ -14,7 +14,7 @@ fn golden() -> PathBuf {
 
 /// A copy of the golden folder for one test.
 fn copy(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("iglu-report-{}-{name}", std::process::id()));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("folders").join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     for file in FILES {

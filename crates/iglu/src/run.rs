@@ -20,10 +20,10 @@ use crate::loss::{LossOptions, TaskLoss, balanced_weights};
 use crate::metrics::Metric;
 use crate::model::{Model, ModelShape, Preprocess};
 use crate::network::Network;
-use crate::observe::{HistoryPoint, Observer, Report, Stopwatch};
+use crate::observe::{HistoryPoint, Observer, Report, Seconds, Stopwatch};
 use crate::side::Sides;
 use crate::{Dataset, Error, Features, Interrupt, Labels, Mat, Result, communities};
-use course::Course;
+use course::{Begun, Course};
 use std::sync::Arc;
 
 /// A finished run.
@@ -136,7 +136,10 @@ impl<'a> Fit<'a> {
         let reordered = reordered(self.config, data);
         let run = Run::prepare(&self, reordered.as_ref().unwrap_or(data), watch);
         let mut course = match from {
-            None => Course::begin(&run, observer)?,
+            None => match Course::begin(&run, observer)? {
+                Begun::Course(course) => *course,
+                Begun::Over(over) => return Ok(over.end(&run)),
+            },
             Some(checkpoint) => Course::resume(&run, checkpoint)?,
         };
         #[cfg(test)]
@@ -299,5 +302,30 @@ impl<'a> Run<'a> {
         let [val, test] =
             [&self.data.split.val, &self.data.split.test].map(|rows| self.score_of(logits, rows));
         HistoryPoint { epoch, train_seconds, loss, val, test }
+    }
+    /// A trained network with everything that predictions need.
+    fn model(&self, config: Config, network: Network) -> Model {
+        Model::new(config, self.shape, self.preprocess.clone(), network)
+    }
+
+    /// What is known of a run however it ended: the scores of its best network, and the time.
+    fn report(&self, best: HistoryPoint, seconds: Seconds) -> Report {
+        Report {
+            metric: self.metric.name(),
+            best_epoch: best.epoch,
+            val: best.val,
+            test: best.test,
+            epochs: 0,
+            seconds,
+            seconds_per_epoch: 0.0,
+            start: None,
+            history: Vec::new(),
+            bias: Vec::new(),
+            threads: rayon::current_num_threads(),
+            seed: self.config.seed,
+            params: 0,
+            rate_factor: 1.0,
+            interrupted: false,
+        }
     }
 }

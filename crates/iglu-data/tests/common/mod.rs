@@ -12,7 +12,7 @@ use iglu::{Dataset, Error, Result};
 use iglu_data::formats::{npz::Npz, plain};
 use iglu_data::{Limits, LoadOptions, prepare};
 use std::io::{Cursor, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -128,9 +128,9 @@ pub fn small() -> LoadOptions {
     LoadOptions { limits: Limits { max_decompressed: 1 << 20 }, ..LoadOptions::default() }
 }
 
-/// An empty folder of its own for the test `name`.
+/// An empty folder of its own for the test `name`, where builds are thrown away.
 pub fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("iglu-data-tests-{}-{name}", std::process::id()));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder

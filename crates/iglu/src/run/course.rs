@@ -1,13 +1,12 @@
 //! A run under way: epoch after epoch, the best model so far, and the way back where training has diverged.
 
-use super::start::{Candidate, Ending, Opened, Opening, Zero};
+use super::start::{Candidate, Ended, Ending, Opened, Opening, Zero};
 use super::{EPOCHS, Run, Trained};
 #[cfg(test)]
 use crate::Real;
 use crate::checkpoint::{Checkpoint, Notes};
 use crate::config::Config;
 use crate::lazy::{Engine, POLISH_RATE};
-use crate::model::Model;
 use crate::network::Network;
 use crate::observe::{Control, Event, HistoryPoint, Observer, Report, Seconds, Stopwatch, Urgency};
 use crate::optim::{Progress, Schedule};
@@ -22,6 +21,36 @@ struct Best {
     point: HistoryPoint,
     network: Network,
     evaluations_since: usize,
+}
+
+/// A run that has begun.
+pub(super) enum Begun<'r> {
+    /// Epochs can follow.
+    Course(Box<Course<'r>>),
+    /// It was ended right after its start.
+    Over(Box<Over>),
+}
+
+/// What a start has left that was ended by somebody.
+pub(super) struct Over {
+    left: Ended,
+    seconds: Seconds,
+    halvings: u32,
+}
+
+impl Over {
+    /// The started network, and how it went.
+    pub(super) fn end(self, run: &Run<'_>) -> Trained {
+        let Ended { config, zero: Zero { point, network }, by } = self.left;
+        let report = Report {
+            start: Some(point),
+            params: network.params(),
+            rate_factor: rate_factor(self.halvings),
+            interrupted: by == Ending::Interrupt,
+            ..run.report(point, Seconds { total: run.watch.seconds(), ..self.seconds })
+        };
+        Trained { model: run.model(config, network), report }
+    }
 }
 
 /// A run under way.
@@ -55,11 +84,11 @@ pub(super) struct Course<'r> {
 
 impl<'r> Course<'r> {
     /// From the beginning; a start that diverges is repeated with half the learning rate.
-    pub(super) fn begin(run: &'r Run<'r>, observer: &mut dyn Observer) -> Result<Self> {
+    pub(super) fn begin(run: &'r Run<'r>, observer: &mut dyn Observer) -> Result<Begun<'r>> {
         Self::start(run, 0, observer)
     }
 
-    fn start(run: &'r Run<'r>, mut halvings: u32, observer: &mut dyn Observer) -> Result<Self> {
+    fn start(run: &'r Run<'r>, mut halvings: u32, observer: &mut dyn Observer) -> Result<Begun<'r>> {
         let seconds = Seconds { prepare: run.watch.seconds(), ..Seconds::default() };
         let mut opening = Opening { observer, seconds, zero: None };
         let opened = loop {
@@ -69,26 +98,24 @@ impl<'r> Course<'r> {
             }
         };
         let Opening { observer, mut seconds, zero } = opening;
-        let (candidate, ended) = match opened {
-            Opened::Ready(candidate) => (candidate, None),
-            Opened::Ended(candidate, ending) => (Candidate { first: None, ..candidate }, Some(ending)),
+        seconds.train = seconds.start;
+        let Candidate { config, sides, engine, first } = match opened {
+            Opened::Ready(candidate) => *candidate,
+            Opened::Ended(left) => return Ok(Begun::Over(Box::new(Over { left: *left, seconds, halvings }))),
         };
-        let Candidate { config, sides, engine, first } = candidate;
         // Whatever else was tried before the first epoch counts as training time, too.
         let first = first.map(|first| HistoryPoint { train_seconds: seconds.start, ..first.point });
         if first.is_some() {
             observer.event(&Event::Decided { config: Box::new(config.clone()) });
         }
-        seconds.train = seconds.start;
         let before = engine.seconds();
         let mut course = Self::new(run, config, sides, engine);
         (course.first, course.seconds, course.before, course.halvings) = (first, seconds, before, halvings);
-        course.ended = ended;
         if let Some(Zero { point, network }) = zero {
             course.zero = Some(point);
             course.best = Some(Best { point, network, evaluations_since: 0 });
         }
-        Ok(course)
+        Ok(Begun::Course(Box::new(course)))
     }
 
     /// From the end of an earlier epoch.
@@ -284,11 +311,23 @@ impl<'r> Course<'r> {
         } else {
             #[cfg(test)]
             let fault = self.fault;
-            *self = Self::start(self.run, self.halvings, observer)?;
+            match Self::start(self.run, self.halvings, observer)? {
+                Begun::Course(course) => *self = *course,
+                Begun::Over(over) => self.give_up(*over),
+            }
             #[cfg(test)]
             self.sabotage(fault);
         }
         Ok(())
+    }
+
+    /// Ends with a start that was ended by somebody.
+    fn give_up(&mut self, over: Over) {
+        let Ended { config, zero: Zero { point, network }, by } = over.left;
+        (self.config, self.seconds, self.halvings) = (config, over.seconds, over.halvings);
+        (self.ran, self.timed, self.zero, self.history) = (0, 0, Some(point), Vec::new());
+        self.best = Some(Best { point, network, evaluations_since: 0 });
+        self.ended = Some(by);
     }
 
     /// Where the time went so far.
@@ -313,24 +352,17 @@ impl<'r> Course<'r> {
         };
         let (seconds, interrupted) = (self.spent(), self.interrupted());
         let report = Report {
-            metric: self.run.metric.name(),
-            best_epoch: best.point.epoch,
-            val: best.point.val,
-            test: best.point.test,
             epochs: self.ran,
-            seconds,
             seconds_per_epoch: (seconds.train - seconds.start) / self.timed.max(1) as f64,
             start: self.zero,
             history: self.history,
             bias: self.engine.telemetry().to_vec(),
-            threads: rayon::current_num_threads(),
-            seed: self.config.seed,
             params: self.engine.network().params(),
             rate_factor: rate_factor(self.halvings),
             interrupted,
+            ..self.run.report(best.point, seconds)
         };
-        let model = Model::new(self.config, self.run.shape, self.run.preprocess.clone(), best.network);
-        Ok(Trained { model, report })
+        Ok(Trained { model: self.run.model(self.config, best.network), report })
     }
 }
 

@@ -41,7 +41,7 @@ const COPIES: u64 = 10;
 /// # Ok::<(), iglu::Error>(())
 /// ```
 pub fn memory(config: &Config, data: &Dataset) -> Result<Vec<Item>> {
-    memory_of(config, &Outline::completed(config, data)?, Trials::SideBySide)
+    memory_of(config, &Outline::completed(config, data)?, Trials::default())
 }
 
 /// The same for data of which only the counts are known, and for either kind of trials.

@@ -40,9 +40,16 @@ pub(super) struct First {
 /// How the start of a run has ended.
 pub(super) enum Opened<'r> {
     /// Epochs can follow.
-    Ready(Candidate<'r>),
-    /// Somebody wanted no more of it; the started network is all there is.
-    Ended(Candidate<'r>, Ending),
+    Ready(Box<Candidate<'r>>),
+    /// Somebody wanted no more of it.
+    Ended(Box<Ended>),
+}
+
+/// What is left of a start that was ended.
+pub(super) struct Ended {
+    pub(super) config: Config,
+    pub(super) zero: Zero,
+    pub(super) by: Ending,
 }
 
 /// Who ended a start.
@@ -65,21 +72,22 @@ pub(super) struct Opening<'o> {
     pub(super) zero: Option<Zero>,
 }
 
-/// How alternatives are tried out. The result is the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Trials {
-    /// The best so far and the next one side by side.
-    #[default]
-    SideBySide,
-    /// The best so far gives its caches back meanwhile: half the memory, for the time of making them again.
-    OneByOne,
-}
-
 /// A candidate without its caches.
 struct Resting {
     config: Config,
     state: EngineState,
     first: Option<First>,
+}
+
+/// How alternatives are tried out. The result is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Trials {
+    /// The best so far and the next one side by side.
+    SideBySide,
+    /// The best so far gives its caches back meanwhile: half the memory, for the time of making them again if it stays
+    /// the best.
+    #[default]
+    OneByOne,
 }
 
 /// The best candidate so far.
@@ -193,15 +201,17 @@ impl Run<'_> {
         let (base, changes) = questions(&self.config, &Outline::of(self.data));
         let mut started = Started { rate_factor, states: Vec::new() };
         let mut base = self.candidate(base, &mut started, &mut opening.seconds)?;
-        if self.open(&mut base, started.loss(), opening)? == Control::Stop {
-            return Ok(Opened::Ended(base, Ending::Observer));
+        if self.open(&mut base, started.loss(), opening)? == Control::Stop
+            && let Some(zero) = opening.zero.take()
+        {
+            return Ok(Opened::Ended(Box::new(Ended { config: base.config, zero, by: Ending::Observer })));
         }
         if changes.is_empty() {
-            return Ok(Opened::Ready(base));
+            return Ok(Opened::Ready(Box::new(base)));
         }
         let seconds = &mut opening.seconds;
         if let Err(e) = self.try_epoch(&mut base, seconds) {
-            return keeping(base, opening.zero.as_ref(), e);
+            return keeping(base.config, opening.zero.take(), e);
         }
         let mut best = Best::Awake(Box::new(base));
         for change in changes {
@@ -213,15 +223,16 @@ impl Run<'_> {
             if rests(&config, self.trials) {
                 best = best.rest();
             }
-            match (self.tried(config, &mut started, seconds), best) {
-                (Ok(other), known) if other.score() > known.score() + change.margin => best = other,
+            match self.tried(config, &mut started, seconds) {
+                Ok(other) if other.score() > best.score() + change.margin => best = other,
                 // What diverges is not better.
-                (Ok(_) | Err(Error::Diverged { .. }), known) => best = known,
-                (Err(e), Best::Awake(known)) => return keeping(*known, opening.zero.as_ref(), e),
-                (Err(e), Best::Resting(_)) => return Err(e),
+                Ok(_) | Err(Error::Diverged { .. }) => {}
+                Err(e) => return keeping(best.config().clone(), opening.zero.take(), e),
             }
         }
-        best.wake(self, seconds).map(Opened::Ready)
+        let config = best.config().clone();
+        let woken = best.wake(self, seconds).map(|candidate| Opened::Ready(Box::new(candidate)));
+        woken.or_else(|e| keeping(config, opening.zero.take(), e))
     }
 
     /// Tells of the start, and of the score it has already.
@@ -313,14 +324,16 @@ impl Run<'_> {
 }
 
 /// What is left of an interrupted start that had a score.
-fn keeping<'r>(known: Candidate<'r>, zero: Option<&Zero>, e: Error) -> Result<Opened<'r>> {
-    match e {
-        Error::Interrupted { .. } if zero.is_some() => Ok(Opened::Ended(known, Ending::Interrupt)),
-        e => Err(e),
+fn keeping<'r>(config: Config, zero: Option<Zero>, e: Error) -> Result<Opened<'r>> {
+    match (e, zero) {
+        (Error::Interrupted { .. }, Some(zero)) => {
+            Ok(Opened::Ended(Box::new(Ended { config, zero, by: Ending::Interrupt })))
+        }
+        (e, _) => Err(e),
     }
 }
 
-/// Whether alternatives can be tried: two engines live side by side meanwhile, and validation has to tell.
+/// Whether alternatives can be tried: validation has to tell, and an epoch must not be too dear.
 fn can_try(config: &Config, data: &Outline) -> bool {
     const MOST_VALUES: usize = 128 << 20;
     let values = data.nodes * config.network.hidden.or(HIDDEN) * config.network.layers;
@@ -364,7 +377,7 @@ fn questions(config: &Config, data: &Outline) -> (Config, Vec<Change>) {
     (base, changes)
 }
 
-/// Whether a run will try something out, and so hold two networks for a while.
+/// Whether a run will try something out.
 pub(super) fn tries(config: &Config, data: &Outline) -> bool {
     !questions(config, data).1.is_empty()
 }
