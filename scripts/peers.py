@@ -29,17 +29,21 @@ def train(binary, data, flags, seed):
         command = [binary, "train", data, "--json", "--quiet", "--seed", str(seed), "--out", out, *flags]
         before, wall = cpu_of_children(), time.time()
         done = subprocess.run(command, capture_output=True, text=True, check=True)
+        with open(f"{out}/events.jsonl") as events:
+            lines = [json.loads(line) for line in events]
     r = json.loads(done.stdout)
+    r["scored"] = [e for e in lines if e["event"] == "epoch" and e["val"] is not None]
     r["cpu_s"], r["wall_s"] = cpu_of_children() - before, time.time() - wall
     return r
 
 
 def as_peer(r):
     """The result of a run of iglu in the form of the others'."""
-    prepare = r["seconds"]["prepare"]
+    prepare = r["scored"][0]["seconds"]["prepare"]
     share = r["cpu_s"] / r["wall_s"]
-    log = [{"epoch": h["epoch"], "val": h["val"], "cum_s": h["train_seconds"], "cum_cpu_s": share * h["train_seconds"]}
-           for h in [r["start"] or {"val": None}, *r["history"]] if h["val"] is not None]
+    # What is tried out has preparations of its own: they count from when they were made.
+    spent = [e["seconds"]["train"] + e["seconds"]["prepare"] - prepare for e in r["scored"]]
+    log = [{"epoch": e["epoch"], "val": e["val"], "cum_s": s, "cum_cpu_s": share * s} for e, s in zip(r["scored"], spent)]
     return {"log": log, "preprocess_s": prepare, "preprocess_cpu_s": share * prepare, "epochs": r["epochs"],
             "median_epoch_s": r["seconds_per_epoch"], "best_val": r["val"], "test_at_best_val": r["test"],
             "peak_rss_mb": r["peak_rss_bytes"] / 2**20}
