@@ -243,7 +243,8 @@ impl Sizes<'_> {
             Order::Exact => layers.map(|k| 2 * self.mat(self.network.width(k))).sum(),
             order => {
                 let whole = if order == Order::Inverted { 1 } else { 2 };
-                let table = layers.map(|k| self.table(k)).max().unwrap_or(0);
+                // Only what is kept is refreshed.
+                let table = (1..=self.kept()[0].max(1)).map(|k| self.table(k)).max().unwrap_or(0);
                 let gradients = if moments { parts + 2 } else { parts.min(2) };
                 (whole + gradients as u64) * table
             }
@@ -252,6 +253,12 @@ impl Sizes<'_> {
         let full = |width: usize| nodes * (width * size_of::<Real>()) as u64;
         // Evaluation of the whole graph: an embedding, its aggregates and the next embedding.
         let infer = if self.inductive() { full(widest) * (2 + parts as u64) / self.saved() } else { 0 };
-        refresh.max(infer) + 2 * full(self.network.width(self.network.depth()))
+        let logits = 2 * full(self.network.width(self.network.depth()));
+        // The released order has logits only when it evaluates.
+        if self.config.train.order == Order::Inverted {
+            refresh.max(infer + logits)
+        } else {
+            refresh.max(infer) + logits
+        }
     }
 }
