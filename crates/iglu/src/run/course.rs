@@ -41,7 +41,7 @@ pub(super) struct Over {
 impl Over {
     /// The started network, and how it went.
     pub(super) fn end(self, run: &Run<'_>) -> Trained {
-        let Ended { config, zero: Zero { point, network }, by } = self.left;
+        let Ended { zero: Zero { point, config, network }, by } = self.left;
         let report = Report {
             start: Some(point),
             params: network.params(),
@@ -111,7 +111,7 @@ impl<'r> Course<'r> {
         let before = engine.seconds();
         let mut course = Self::new(run, config, sides, engine);
         (course.first, course.seconds, course.before, course.halvings) = (first, seconds, before, halvings);
-        if let Some(Zero { point, network }) = zero {
+        if let Some(Zero { point, network, .. }) = zero {
             course.zero = Some(point);
             course.best = Some(Best { point, network, evaluations_since: 0 });
         }
@@ -323,7 +323,7 @@ impl<'r> Course<'r> {
 
     /// Ends with a start that was ended by somebody.
     fn give_up(&mut self, over: Over) {
-        let Ended { config, zero: Zero { point, network }, by } = over.left;
+        let Ended { zero: Zero { point, config, network }, by } = over.left;
         (self.config, self.seconds, self.halvings) = (config, over.seconds, over.halvings);
         (self.ran, self.timed, self.zero, self.history) = (0, 0, Some(point), Vec::new());
         self.best = Some(Best { point, network, evaluations_since: 0 });

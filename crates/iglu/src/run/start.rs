@@ -47,7 +47,6 @@ pub(super) enum Opened<'r> {
 
 /// What is left of a start that was ended.
 pub(super) struct Ended {
-    pub(super) config: Config,
     pub(super) zero: Zero,
     pub(super) by: Ending,
 }
@@ -62,6 +61,8 @@ pub(super) enum Ending {
 /// The first score of a run: the network after its start, before the first epoch.
 pub(super) struct Zero {
     pub(super) point: HistoryPoint,
+    /// Its own, whatever is decided later.
+    pub(super) config: Config,
     pub(super) network: Network,
 }
 
@@ -204,14 +205,14 @@ impl Run<'_> {
         if self.open(&mut base, started.loss(), opening)? == Control::Stop
             && let Some(zero) = opening.zero.take()
         {
-            return Ok(Opened::Ended(Box::new(Ended { config: base.config, zero, by: Ending::Observer })));
+            return Ok(Opened::Ended(Box::new(Ended { zero, by: Ending::Observer })));
         }
         if changes.is_empty() {
             return Ok(Opened::Ready(Box::new(base)));
         }
         let seconds = &mut opening.seconds;
         if let Err(e) = self.try_epoch(&mut base, seconds) {
-            return keeping(base.config, opening.zero.take(), e);
+            return keeping(opening.zero.take(), e);
         }
         let mut best = Best::Awake(Box::new(base));
         for change in changes {
@@ -227,12 +228,11 @@ impl Run<'_> {
                 Ok(other) if other.score() > best.score() + change.margin => best = other,
                 // What diverges is not better.
                 Ok(_) | Err(Error::Diverged { .. }) => {}
-                Err(e) => return keeping(best.config().clone(), opening.zero.take(), e),
+                Err(e) => return keeping(opening.zero.take(), e),
             }
         }
-        let config = best.config().clone();
         let woken = best.wake(self, seconds).map(|candidate| Opened::Ready(Box::new(candidate)));
-        woken.or_else(|e| keeping(config, opening.zero.take(), e))
+        woken.or_else(|e| keeping(opening.zero.take(), e))
     }
 
     /// Tells of the start, and of the score it has already.
@@ -257,7 +257,7 @@ impl Run<'_> {
         let mut clock = Stopwatch::new();
         let point = self.point(&self.logits(engine, sides)?, 0, train_seconds, loss);
         opening.seconds.eval += clock.lap();
-        opening.zero = Some(Zero { point, network: engine.network().clone() });
+        opening.zero = Some(Zero { point, config: config.clone(), network: engine.network().clone() });
         let seconds = Seconds { train: train_seconds, total: self.watch.seconds(), ..opening.seconds };
         Ok(opening.observer.event(&Event::Epoch {
             epoch: 0,
@@ -324,10 +324,10 @@ impl Run<'_> {
 }
 
 /// What is left of an interrupted start that had a score.
-fn keeping<'r>(config: Config, zero: Option<Zero>, e: Error) -> Result<Opened<'r>> {
+fn keeping<'r>(zero: Option<Zero>, e: Error) -> Result<Opened<'r>> {
     match (e, zero) {
         (Error::Interrupted { .. }, Some(zero)) => {
-            Ok(Opened::Ended(Box::new(Ended { config, zero, by: Ending::Interrupt })))
+            Ok(Opened::Ended(Box::new(Ended { zero, by: Ending::Interrupt })))
         }
         (e, _) => Err(e),
     }

@@ -363,3 +363,37 @@ fn batch_norms_have_their_statistics_after_the_start() {
     let val = Metric::Accuracy.score(&logits, &data.labels, &data.split.val);
     assert_eq!((val, stopped.report.best_epoch), (stopped.report.val, 0));
 }
+
+/// Whichever trial is cut off, what is kept is the started network with the configuration it was made with.
+#[test]
+fn a_start_cut_off_at_any_moment_keeps_a_network_with_its_own_configuration() {
+    let data = ring();
+    let mut config = small();
+    config.train.start = crate::config::Start::Auto;
+    let start = |config: &Config| {
+        let first = Interrupt::new();
+        let mut witness = Witness { stop: Some((0, first.clone())), ..Witness::default() };
+        Fit::new(config, &data).interrupt(&first).run(&mut witness).unwrap().model
+    };
+    // A seed with which something that is tried is taken.
+    let changed = (0..20).find(|&seed| {
+        config.seed = seed;
+        let whole = Fit::new(&config, &data).run(&mut Witness::default()).unwrap();
+        whole.model.config() != start(&config).config()
+    });
+    assert!(changed.is_some());
+    let (expect, mut kept) = (start(&config), 0);
+    for checks in (1..400).step_by(7) {
+        let cut = Interrupt::after(checks);
+        let Ok(stopped) = Fit::new(&config, &data).interrupt(&cut).run(&mut Witness::default()) else {
+            continue;
+        };
+        if stopped.report.epochs > 0 {
+            break;
+        }
+        assert!(stopped.model.config() == expect.config(), "after {checks} checks");
+        assert!(stopped.model.tensors() == expect.tensors(), "after {checks} checks");
+        kept += 1;
+    }
+    assert!(kept > 5, "{kept}");
+}
