@@ -150,12 +150,14 @@ fn convergence(run: &Run) -> String {
         let lines = score_lines(run, axis, at);
         plots.push((lines.title.clone(), lines.svg(Frame::Page)));
     }
+    // The loss of the start is another one: without the graph, with dropout.
+    let later = || run.epochs.iter().filter(|e| e.epoch > 0);
     for (axis, at) in &axes {
-        let points = run.epochs.iter().map(|e| [at(e), e.loss.unwrap_or(f64::NAN)]).collect();
+        let points = later().map(|e| [at(e), e.loss.unwrap_or(f64::NAN)]).collect();
         let title = format!("Training loss against {}", axis.label);
         plots.push(curve(&title, axis.clone(), Axis::linear("loss"), points));
     }
-    let points = run.epochs.iter().map(|e| [e.epoch as f64, e.learning_rate]).collect();
+    let points = later().map(|e| [e.epoch as f64, e.learning_rate]).collect();
     plots.push(curve(
         "Learning rate",
         Axis::counting("epoch"),
