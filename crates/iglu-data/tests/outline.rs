@@ -5,7 +5,7 @@
 mod common;
 
 use common::damage::{Dice, mutated};
-use common::{npz, path_of_four};
+use common::{folder, npz, path_of_four};
 use iglu::config::SplitChoice;
 use iglu::run::Outline;
 use iglu_data::{LoadOptions, Purpose, load, outline};
@@ -27,17 +27,9 @@ fn both(source: &Path) -> (Option<Outline>, Outline) {
     (outline(source, &options()), Outline::of(&data))
 }
 
-/// A scratch folder of this test.
-fn scratch(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outline").join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
 #[test]
 fn stores_tell_everything_and_arrays_their_features() {
-    let folder = scratch("stores");
+    let folder = folder("stores");
     for source in ["synth:village", "synth:ppi@0.01"] {
         let data = load(source, &options()).unwrap();
         let counts = Outline::of(&data);
@@ -86,7 +78,7 @@ fn counts_are_never_too_large() {
 
 #[test]
 fn damaged_files_never_panic() {
-    let folder = scratch("damaged");
+    let folder = folder("damaged");
     let path = folder.join("a.npz");
     let mut dice = Dice(0x0bad_5eed_0bad_5eed);
     for _ in 0..1000 {

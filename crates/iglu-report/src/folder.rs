@@ -105,9 +105,14 @@ impl Run {
         self.best().and_then(|e| e.test)
     }
 
-    /// Epochs run; the started network before them is none.
+    /// The epochs without the score of the started network, which stands before them.
+    pub fn later(&self) -> impl Iterator<Item = &Epoch> {
+        self.epochs.iter().filter(|e| e.epoch > 0)
+    }
+
+    /// Epochs run.
     pub fn ran(&self) -> usize {
-        self.epochs.iter().filter(|e| e.epoch > 0).count()
+        self.later().count()
     }
 
     /// Whether it came to its end.
@@ -117,7 +122,7 @@ impl Run {
 
     /// Training seconds per epoch after the first one, which may have been part of the start.
     pub fn seconds_per_epoch(&self) -> Option<f64> {
-        let (first, last) = (self.epochs.iter().find(|e| e.epoch > 0)?, self.epochs.last()?);
+        let (first, last) = (self.later().next()?, self.epochs.last()?);
         let count = last.epoch.checked_sub(first.epoch).filter(|&n| n > 0)?;
         Some((last.seconds.train - first.seconds.train) / count as f64)
     }

@@ -151,13 +151,12 @@ fn convergence(run: &Run) -> String {
         plots.push((lines.title.clone(), lines.svg(Frame::Page)));
     }
     // The loss of the start is another one: without the graph, with dropout.
-    let later = || run.epochs.iter().filter(|e| e.epoch > 0);
     for (axis, at) in &axes {
-        let points = later().map(|e| [at(e), e.loss.unwrap_or(f64::NAN)]).collect();
+        let points = run.later().map(|e| [at(e), e.loss.unwrap_or(f64::NAN)]).collect();
         let title = format!("Training loss against {}", axis.label);
         plots.push(curve(&title, axis.clone(), Axis::linear("loss"), points));
     }
-    let points = later().map(|e| [e.epoch as f64, e.learning_rate]).collect();
+    let points = run.later().map(|e| [e.epoch as f64, e.learning_rate]).collect();
     plots.push(curve(
         "Learning rate",
         Axis::counting("epoch"),
