@@ -4,7 +4,7 @@ use crate::arrays::{self, Copying, SparseParts};
 use crate::config::Config;
 use crate::errors;
 use crate::graph::Graph;
-use crate::work::work;
+use crate::work::{watched, work};
 use iglu::config::{Config as CoreConfig, SplitChoice};
 use iglu::{Dataset as Core, Error, Features, Labels, Names, Result, Split};
 use iglu_data::formats::npy::Array;
@@ -374,7 +374,8 @@ pub fn load_dataset(
         let e = Error::usage("source", format!("`{}` is not Unicode", source.display()), "rename the file");
         return Err(errors::raised(py, &e));
     };
-    let core = work(py, config.threads, || iglu_data::load(source, &options))?;
+    let (source, reading) = (source.to_string(), options.clone());
+    let core = watched(py, config.threads, move || iglu_data::load(&source, &reading))?;
     let stored =
         matches!(config.data.split, SplitChoice::Auto | SplitChoice::Stored(_)) && !core.splits.is_empty();
     let drawn = match config.data.split {

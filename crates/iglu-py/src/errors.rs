@@ -42,5 +42,5 @@ pub fn bug(py: Python<'_>, said: &str) -> PyErr {
 
 /// The interpreter ends while something runs.
 pub fn closing(py: Python<'_>) -> PyErr {
-    exception(py, "IgluError", "training: the interpreter is shutting down")
+    exception(py, "IgluError", "iglu_gnn: the interpreter is shutting down")
 }

@@ -4,7 +4,7 @@ use crate::arrays;
 use crate::config::Config;
 use crate::dataset::Dataset;
 use crate::errors;
-use crate::work::work;
+use crate::work::{watched, work};
 use iglu::model::Model as Core;
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -28,7 +28,8 @@ impl Model {
         dataset: &Dataset,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let logits = work(py, threads, || self.core.predict(&dataset.core))?;
+        let (model, data) = (self.core.clone(), dataset.core.clone());
+        let logits = watched(py, threads, move || model.predict(&data))?;
         arrays::to_numpy(py, logits)
     }
 
@@ -41,7 +42,8 @@ impl Model {
         layer: usize,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let embeddings = work(py, threads, || self.core.embed(&dataset.core, layer))?;
+        let (model, data) = (self.core.clone(), dataset.core.clone());
+        let embeddings = watched(py, threads, move || model.embed(&data, layer))?;
         arrays::to_numpy(py, embeddings)
     }
 

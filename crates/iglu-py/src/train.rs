@@ -1,7 +1,7 @@
 //! `iglu_gnn._native.train`: training in a thread of its own while the caller's thread listens.
 //!
 //! The caller's thread waits without the interpreter's lock. It wakes for every epoch, to call back, and every
-//! [`TICK`], to see whether a signal has come. Then training is asked to stop, and the best model so far comes with the
+//! now and then, to see whether a signal has come. Then training is asked to stop, and the best model so far comes with the
 //! exception. As long as there is none, nobody waits: the worker ends by itself where it next looks up.
 
 use crate::config::{Config, loads};
@@ -11,18 +11,16 @@ use crate::model::Model;
 use crate::work::{self, Outcome, Running, pooled};
 use iglu::Interrupt;
 use iglu::config::Config as CoreConfig;
-use iglu::observe::{Control, Event, Observer, Report};
+use iglu::observe::{Control, Event, Observer};
 use iglu::run::{Fit, Trained as Finished};
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// How long a signal may go unnoticed.
-const TICK: Duration = Duration::from_millis(50);
 
 /// How long a worker without a model is waited for after a signal.
 const GRACE: Duration = Duration::from_millis(100);
@@ -31,7 +29,10 @@ const GRACE: Duration = Duration::from_millis(100);
 #[pyclass(frozen, module = "iglu_gnn")]
 pub struct Trained {
     model: Arc<iglu::model::Model>,
-    report: Report,
+    /// The report, in JSON.
+    text: String,
+    /// The same as a dictionary, which never leaves this object.
+    read: PyOnceLock<Py<PyAny>>,
 }
 
 #[pymethods]
@@ -45,59 +46,66 @@ impl Trained {
     /// Everything about the run, as `summary.json` of the command line has it.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        loads(py, &serde_json::to_string(&self.report).unwrap_or_default())
+        loads(py, &self.text)
     }
 
     /// Scores of the network after its start, before the first epoch: a dictionary, or None.
     #[getter]
     fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        loads(py, &serde_json::to_string(&self.report.start).unwrap_or_default())
+        self.report(py)?.get_item("start")
     }
 
     /// Scores after every evaluated epoch: a list of dictionaries, which pandas.DataFrame takes.
     #[getter]
     fn history<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        loads(py, &serde_json::to_string(&self.report.history).unwrap_or_default())
+        self.report(py)?.get_item("history")
     }
 
     /// Name of the score.
     #[getter]
-    fn metric(&self) -> &str {
-        self.report.metric
+    fn metric(&self, py: Python<'_>) -> PyResult<String> {
+        self.entry(py, "metric")
     }
 
     /// Epoch of the best model, from 1; 0 where training was stopped right after its start.
     #[getter]
-    fn best_epoch(&self) -> usize {
-        self.report.best_epoch
+    fn best_epoch(&self, py: Python<'_>) -> PyResult<usize> {
+        self.entry(py, "best_epoch")
     }
 
     /// Whether a signal or an exception of a callback stopped the run before its end.
     #[getter]
-    fn interrupted(&self) -> bool {
-        self.report.interrupted
+    fn interrupted(&self, py: Python<'_>) -> PyResult<bool> {
+        self.entry(py, "interrupted")
     }
 
     /// Its score on the validation nodes, or None.
     #[getter]
-    fn val(&self) -> Option<f64> {
-        self.report.val
+    fn val(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        self.entry(py, "val")
     }
 
     /// Its score on the test nodes, or None.
     #[getter]
-    fn test(&self) -> Option<f64> {
-        self.report.test
+    fn test(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        self.entry(py, "test")
     }
 
-    fn __repr__(&self) -> String {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let score = |s: Option<f64>| s.map_or_else(|| "none".to_string(), |v| format!("{v:.4}"));
-        let Report { metric, best_epoch, epochs, val, test, .. } = &self.report;
-        format!(
-            "Trained(best epoch {best_epoch} of {epochs}, {metric}: {} val, {} test)",
-            score(*val),
-            score(*test)
-        )
+        let (best, epochs): (usize, usize) = (self.best_epoch(py)?, self.entry(py, "epochs")?);
+        let (metric, val, test) = (self.metric(py)?, score(self.val(py)?), score(self.test(py)?));
+        Ok(format!("Trained(best epoch {best} of {epochs}, {metric}: {val} val, {test} test)"))
+    }
+
+    /// What pickle kept.
+    #[staticmethod]
+    fn _restored(model: &Model, text: String) -> Self {
+        Self { model: model.core.clone(), text, read: PyOnceLock::new() }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Model, String))> {
+        Ok((py.get_type::<Self>().getattr("_restored")?, (self.model(), self.text.clone())))
     }
 }
 
@@ -116,19 +124,32 @@ pub fn train(
     let _running = Running::new();
     let (outcome, raised) = listen(py, &config.core, dataset, callback);
     let Some(outcome) = outcome else { return Err(raised.unwrap_or_else(|| errors::closing(py))) };
-    let trained = work::finished(py, outcome).map(Trained::of);
-    let Some(raised) = raised else { return trained };
-    if let Ok(mut trained) = trained {
-        trained.report.interrupted = true;
+    let finished = work::finished(py, outcome);
+    let Some(raised) = raised else { return finished.map(Trained::of) };
+    if let Ok(mut finished) = finished {
+        finished.report.interrupted = true;
         // An exception that takes no attributes is still raised.
-        let _ = raised.value(py).setattr("trained", Bound::new(py, trained)?);
+        let _ = raised.value(py).setattr("trained", Bound::new(py, Trained::of(finished))?);
     }
     Err(raised)
 }
 
 impl Trained {
     fn of(Finished { model, report }: Finished) -> Self {
-        Self { model: Arc::new(model), report }
+        let text = serde_json::to_string(&report).unwrap_or_default();
+        Self { model: Arc::new(model), text, read: PyOnceLock::new() }
+    }
+
+    /// An entry of the report.
+    fn entry<T>(&self, py: Python<'_>, key: &str) -> PyResult<T>
+    where
+        T: for<'a, 'py> FromPyObject<'a, 'py, Error = PyErr>,
+    {
+        self.read
+            .get_or_try_init(py, || Ok::<_, PyErr>(loads(py, &self.text)?.unbind()))?
+            .bind(py)
+            .get_item(key)?
+            .extract()
     }
 }
 
@@ -173,7 +194,7 @@ fn listen(
     let (mut told, answer) = start(config, dataset, &interrupt);
     let (mut raised, mut since, mut kept) = (None, None, false);
     loop {
-        let (message, back) = py.detach(|| (told.recv_timeout(TICK), told));
+        let (message, back) = work::next(py, told);
         told = back;
         match message {
             Ok(Message::Over(outcome)) => return (Some(*outcome), raised),
@@ -190,7 +211,7 @@ fn listen(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return (None, raised),
         }
-        raised = raised.or_else(|| interrupted(py));
+        raised = raised.or_else(|| work::interrupted(py));
         if raised.is_some() {
             interrupt.request();
             let since: &mut Instant = since.get_or_insert_with(Instant::now);
@@ -199,11 +220,6 @@ fn listen(
             }
         }
     }
-}
-
-/// What a signal raised, or the end of the interpreter.
-fn interrupted(py: Python<'_>) -> Option<PyErr> {
-    if work::is_closing() { Some(errors::closing(py)) } else { py.check_signals().err() }
 }
 
 /// Tells the callback of an epoch, and warns of a way back.

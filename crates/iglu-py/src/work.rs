@@ -12,8 +12,12 @@ use rayon::ThreadPoolBuilder;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// How long a signal may go unnoticed.
+const TICK: Duration = Duration::from_millis(50);
 
 /// How long the end of the interpreter waits for work that has been asked to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -53,7 +57,7 @@ impl Drop for Running {
 }
 
 /// Whether the interpreter is about to end.
-pub fn is_closing() -> bool {
+fn is_closing() -> bool {
     CLOSING.load(Ordering::SeqCst)
 }
 
@@ -93,6 +97,41 @@ pub fn work<T: Send>(py: Python<'_>, threads: usize, task: impl FnOnce() -> Resu
     let _running = Running::new();
     let outcome = py.detach(|| pooled(threads, task));
     finished(py, outcome)
+}
+
+/// Runs `task` as [`work`] does, in a thread of its own: a signal raises here at once, and what is left of the task ends
+/// unheard.
+pub fn watched<T: Send + 'static>(
+    py: Python<'_>,
+    threads: usize,
+    task: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let _running = Running::new();
+    let (tell, mut told) = channel();
+    // The worker never comes back to the interpreter, which need not wait for it; nobody may be there to hear it.
+    thread::spawn(move || drop(tell.send(pooled(threads, task))));
+    loop {
+        let (message, back) = next(py, told);
+        told = back;
+        match message {
+            Ok(outcome) => return finished(py, outcome),
+            Err(RecvTimeoutError::Disconnected) => return Err(errors::bug(py, "a worker went away")),
+            Err(RecvTimeoutError::Timeout) => interrupted(py).map_or(Ok(()), Err)?,
+        }
+    }
+}
+
+/// The next message of a worker, waited for without the interpreter's lock for at most [`TICK`].
+pub fn next<M: Send>(
+    py: Python<'_>,
+    told: Receiver<M>,
+) -> (std::result::Result<M, RecvTimeoutError>, Receiver<M>) {
+    py.detach(|| (told.recv_timeout(TICK), told))
+}
+
+/// What a signal raised, or the end of the interpreter.
+pub fn interrupted(py: Python<'_>) -> Option<PyErr> {
+    if is_closing() { Some(errors::closing(py)) } else { py.check_signals().err() }
 }
 
 /// The result, or the exception that tells what went wrong.
