@@ -22,6 +22,7 @@ use zip::{CompressionMethod, ZipWriter};
 const LIMITS: Limits = Limits { max_decompressed: 1 << 20 };
 
 fn options() -> LoadOptions {
+    ready();
     LoadOptions { limits: LIMITS, purpose: Purpose::Predict, verify: Verify::Structure, ..LoadOptions::default() }
 }
 
@@ -53,6 +54,7 @@ pub fn npz_arrays(bytes: &[u8]) {
 
 /// The arrays of a SciPy matrix, [`framed`].
 pub fn scipy_npz(bytes: &[u8]) {
+    ready();
     if let Ok(mut npz) = Npz::new(Cursor::new(framed(bytes)), LIMITS)
         && let Ok(matrix) = scipy_npz::from_scipy(&mut npz)
         && matrix.cols <= bytes.len()
@@ -152,6 +154,7 @@ pub fn gz(bytes: &[u8]) {
 
 /// Trained networks.
 pub fn model(bytes: &[u8]) {
+    ready();
     let path = folder("model").join("m.safetensors");
     write(&path, bytes);
     let _ = iglu_data::model::load(&path);
@@ -201,10 +204,13 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes[at..at + 8].iter().rev().fold(0, |value, &b| value << 8 | u64::from(b))
 }
 
-/// Keeps the fuzzer, which ends the process in the panic hook, from seeing panics of libraries that are caught.
-fn quiet() {
-    static QUIET: OnceLock<()> = OnceLock::new();
-    QUIET.get_or_init(|| {
+/// Keeps the fuzzer, which ends the process in the panic hook, from seeing panics of libraries that are caught; and work in
+/// parallel on this thread, since handing it to another takes longer than doing it.
+fn ready() {
+    static READY: OnceLock<()> = OnceLock::new();
+    READY.get_or_init(|| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        pool.build_global().expect("the first pool");
         let announce = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             if !iglu_data::catching_panics() {
@@ -216,7 +222,6 @@ fn quiet() {
 
 /// Reads a folder of these files; what is read can be summed up.
 fn dataset(name: &str, files: &[(&str, &[u8])]) {
-    quiet();
     let folder = folder(name);
     for (file, bytes) in files {
         write(&folder.join(file), bytes);

@@ -3,6 +3,7 @@
 //! Letters: `x` input, `y` output, `d` a gradient that is changed in place or added to. Each pair states its
 //! derivative. Rows are independent except in the `batch_norm_*` functions, which take the statistics as given.
 
+use super::stored::Stored;
 use super::vecmath::{self, madd};
 use super::{Rows, RowsMut, simd_fn};
 use crate::Real;
@@ -12,17 +13,17 @@ const LANES: usize = 16;
 
 /// `sum_j f(a_j, b_j)` over fixed lanes.
 #[inline(always)]
-fn reduce(a: &[Real], b: &[Real], f: impl Fn(Real, Real, Real) -> Real) -> Real {
+fn reduce<S: Stored, T: Stored>(a: &[S], b: &[T], f: impl Fn(Real, Real, Real) -> Real) -> Real {
     let mut sum = [0.0 as Real; LANES];
     let (ac, bc) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
     let (ar, br) = (ac.remainder(), bc.remainder());
     for (x, y) in ac.zip(bc) {
         for j in 0..LANES {
-            sum[j] = f(sum[j], x[j], y[j]);
+            sum[j] = f(sum[j], x[j].real(), y[j].real());
         }
     }
     for (j, (x, y)) in ar.iter().zip(br).enumerate() {
-        sum[j] = f(sum[j], *x, *y);
+        sum[j] = f(sum[j], x.real(), y.real());
     }
     let mut width = LANES / 2;
     while width > 0 {
@@ -35,7 +36,7 @@ fn reduce(a: &[Real], b: &[Real], f: impl Fn(Real, Real, Real) -> Real) -> Real 
 }
 
 #[inline(always)]
-fn dot<const FMA: bool>(a: &[Real], b: &[Real]) -> Real {
+fn dot<const FMA: bool, S: Stored, T: Stored>(a: &[S], b: &[T]) -> Real {
     reduce(a, b, |s, x, y| madd::<FMA>(x, y, s))
 }
 
@@ -97,7 +98,7 @@ simd_fn! {
         for i in 0..y.rows {
             let row = x.row(i);
             for (h, y) in y.row(i).iter_mut().enumerate() {
-                *y = dot::<FMA>(&row[h * width..(h + 1) * width], &a[h * width..(h + 1) * width]);
+                *y = dot::<FMA, _, _>(&row[h * width..(h + 1) * width], &a[h * width..(h + 1) * width]);
             }
         }
     }
@@ -203,14 +204,14 @@ simd_fn! {
 simd_fn! {
     /// `sum_ij a_ij b_ij`, row by row in double precision.
     pub fn inner(a: Rows<'_>, b: Rows<'_>) -> f64 {
-        (0..a.rows).map(|i| dot::<FMA>(a.row(i), b.row(i)) as f64).sum()
+        (0..a.rows).map(|i| dot::<FMA, _, _>(a.row(i), b.row(i)) as f64).sum()
     }
 }
 
 simd_fn! {
-    /// `<a, new - old>` of one row.
-    pub fn inner_change(a: &[Real], old: &[Real], new: &[Real]) -> f64 {
-        (dot::<FMA>(a, new) - dot::<FMA>(a, old)) as f64
+    /// `<a, b>` of one row.
+    pub fn inner_row<S: Stored, T: Stored>(a: &[S], b: &[T]) -> Real {
+        dot::<FMA, S, T>(a, b)
     }
 }
 
@@ -401,7 +402,7 @@ simd_fn! {
     pub fn l2_normalise(x: &mut RowsMut<'_>, stats: &mut [[Real; 2]]) {
         for i in 0..x.rows {
             let row = x.row(i);
-            let square = dot::<FMA>(row, row);
+            let square = dot::<FMA, _, _>(row, row);
             let r = 1.0 / square.max(L2_FLOOR).sqrt();
             stats[i] = [r, if square > L2_FLOOR { 1.0 } else { 0.0 }];
             row.iter_mut().for_each(|v| *v *= r);
@@ -415,7 +416,7 @@ simd_fn! {
         for i in 0..y.rows {
             let (row, d) = (y.row(i), d.row(i));
             let [r, grows] = stats[i];
-            let along = dot::<FMA>(row, d) * grows;
+            let along = dot::<FMA, _, _>(row, d) * grows;
             for j in 0..row.len() {
                 d[j] = r * (d[j] - row[j] * along);
             }
@@ -481,7 +482,7 @@ simd_fn! {
     /// With `d` holding alpha: returns `<alpha, y> + (weight / 2) |y - c|^2` and sets
     /// `d = scale (alpha + weight (y - c))`.
     pub fn lazy_row(scale: Real, weight: Real, y: &[Real], c: &[Real], d: &mut [Real]) -> f64 {
-        let mut value = dot::<FMA>(d, y) as f64;
+        let mut value = dot::<FMA, _, _>(d, y) as f64;
         if weight > 0.0 {
             value += 0.5 * weight as f64 * reduce(y, c, |s, y, c| madd::<FMA>(y - c, y - c, s)) as f64;
         }

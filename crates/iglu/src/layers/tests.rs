@@ -4,7 +4,7 @@
 use super::*;
 use crate::kernels::{Rows, RowsMut};
 use crate::network::ModelShape;
-use crate::program::{Call, Dropping, Heard, Input, Job, Lanes, Norms, Objective, RowSet};
+use crate::program::{Call, Dropping, Heard, Input, Job, Lanes, Norms, Objective, RowSet, Wanted};
 use crate::rng::Key;
 use crate::{EdgeOptions, Graph, Mat, Pattern, Real, Table};
 
@@ -97,7 +97,8 @@ fn check(name: &str, mut case: Case) {
     let mut heard = Heard::default();
     let value = case.job(|job, call, rows| {
         let values = (0..case.inputs.len()).map(|i| case.program.input_value(i));
-        let mut places: Vec<(Value, &mut Table)> = values.zip(wanted.iter_mut()).collect();
+        let mut places: Vec<Wanted<'_>> =
+            values.zip(&mut wanted).map(|(v, out)| Wanted::in_order(v, out)).collect();
         job.gradients_heard(call, rows, &objective, Some(&mut lanes), &mut places, Some(&mut heard))
     });
     let sources: Vec<Source> = case.program.inputs().collect();

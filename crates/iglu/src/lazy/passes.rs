@@ -132,8 +132,7 @@ impl Engine<'_> {
     /// Makes `X^k` the centre `c = f_k(Z; E_old)` of the visit.
     fn centre(&mut self, k: usize) {
         if !self.caches.consistent(k, &self.network) {
-            let centre = self.layer_output(k, Dropping::Off);
-            self.set_x(k, centre);
+            self.make_x(k, Dropping::Off);
         }
         self.control.centre(k);
     }
@@ -231,8 +230,7 @@ impl Engine<'_> {
         for k in 1..top {
             self.caches.ensure_z(k, &self.network, &self.side);
             self.refresh_norms(k, keyed(k));
-            let x = self.layer_output(k, keyed(k));
-            self.set_x(k, x);
+            self.make_x(k, keyed(k));
         }
         self.caches.ensure_z(top, &self.network, &self.side);
         let mut grads = vec![Vec::new(); depth + 1];

@@ -6,10 +6,10 @@ use crate::kernels::stored::{self, Stored};
 use crate::kernels::{Rows, RowsMut, gemm, rowwise};
 use crate::look::Look;
 use crate::program::{
-    Call, Dropping, Heard, Lanes, LinearUse, Norms, Objective, Program, RowSet, Source, Value,
+    Call, Dropping, Heard, Lanes, LinearUse, Norms, Objective, Program, Put, RowSet, Source, Value, Wanted,
 };
 use crate::table::with_table;
-use crate::{Mat, Result, Table};
+use crate::{Mat, Real, Result, Table};
 use rayon::prelude::*;
 
 /// Where the gradient of a pull comes from, and what it passes through.
@@ -61,12 +61,11 @@ impl Engine<'_> {
         if self.caches.consistent(k, &self.network) {
             return;
         }
-        let out = self.layer_output(k, Dropping::Off);
+        let promised = self.make_x(k, Dropping::Off);
         if self.control.centred == Some(k) {
-            self.control.promised += promised(&self.caches.alpha[k], &self.caches.x[k], &out, &self.reach[k]);
+            self.control.promised += promised;
             self.control.centred = None;
         }
-        self.set_x(k, out);
     }
 
     /// Statistics of layer k's batch norms over all rows of the training graph, where its inputs are there.
@@ -91,23 +90,30 @@ impl Engine<'_> {
         })
     }
 
-    /// Output of layer k for all rows from the caches.
-    pub(super) fn layer_output(&self, k: usize, dropping: Dropping) -> Table {
-        let (program, layer) = (&self.programs[k], self.network.at(k));
-        let job = self.caches.job(program, &self.side);
+    /// `X^k` of all rows from the caches, in the place of the old one; returns `<alpha^k, new - old>` where both are there.
+    pub(super) fn make_x(&mut self, k: usize, dropping: Dropping) -> f64 {
+        let mut x = std::mem::take(&mut self.caches.x[k]);
+        let (program, layer, n) = (&self.programs[k], self.network.at(k), self.side.nodes());
+        let alpha = Some(&self.caches.alpha[k]).filter(|a| a.rows() == n && x.rows() == n);
+        if x.rows() != n {
+            x = Table::take(&self.scratch, layer.storage, n, program.width());
+        }
         let params = layer.param_refs();
         let call = Call { params: &params, norms: Norms::Stored(&layer.norms), dropping };
-        let n = self.side.nodes();
-        let mut out = Table::take(&self.scratch, layer.storage, n, program.width());
-        with_table!(&mut out, m => job.forward(&call, RowSet::All(n), m));
-        out
-    }
-
-    /// Replaces `X^k`.
-    pub(super) fn set_x(&mut self, k: usize, x: Table) {
-        let old = std::mem::replace(&mut self.caches.x[k], x);
-        old.give(&self.scratch);
+        let job = self.caches.job(program, &self.side);
+        let promised = with_table!(&mut x, m => match alpha {
+            None => {
+                job.forward(&call, RowSet::All(n), m);
+                0.0
+            }
+            Some(alpha) => with_table!(alpha, alpha => {
+                job.forward_over(&call, RowSet::All(n), m, |r, x, new| replaced(alpha.row(r), x, new))
+            }),
+        });
+        drop(job);
+        self.caches.x[k] = x;
         self.caches.mark_refreshed(k);
+        promised
     }
 
     /// `alpha^k` from all layers that read `X^k`; the bias of the old one is measured on the way.
@@ -234,33 +240,31 @@ impl Engine<'_> {
         });
         let mut heard =
             listened.filter(|m| targets.iter().any(|(k, _)| k == m && *k > 0)).map(|m| (m, Heard::default()));
-        let mut place = |r: &Route| {
-            let storage = target(targets, r.target).storage();
-            Table::take(&self.scratch, storage, pull.rows.len(), r.width)
-        };
-        let mut parts: Vec<Table> = routes.iter().map(&mut place).collect();
+        let (own, sent): (Vec<Route>, Vec<Route>) =
+            routes.into_iter().partition(|r| matches!(r.way, Way::Own));
+        let mut parts: Vec<Table> = sent.iter().map(|r| self.place(r, pull.rows, targets)).collect();
         let job = self.caches.job(pull.program, &self.side);
         let call = Call { params: pull.params, norms: Norms::Batch, dropping: pull.dropping };
-        let mut places: Vec<(Value, &mut Table)> =
-            routes.iter().map(|r| r.value).zip(parts.iter_mut()).collect();
+        let mut wanted: Vec<Wanted<'_>> = Vec::new();
+        for (k, alpha) in targets.iter_mut() {
+            let to = own.iter().find(|r| r.target == *k);
+            wanted.extend(to.map(|r| Wanted::at_nodes(r.value, alpha)));
+        }
+        for (route, part) in sent.iter().zip(&mut parts) {
+            let put = if let RowSet::All(_) = pull.rows { Put::InOrder } else { Put::AtNodes };
+            wanted.push(Wanted { value: route.value, out: part, put });
+        }
         let ears = heard.as_mut().map(|(_, heard)| heard);
-        let value = job.gradients_heard(&call, pull.rows, pull.objective, lanes, &mut places, ears);
-        drop(job);
+        let value = job.gradients_heard(&call, pull.rows, pull.objective, lanes, &mut wanted, ears);
+        drop((job, wanted));
         let mut moments: Vec<(usize, Mat)> = Vec::new();
         let layer = self.network.at(pull.from);
-        for (route, d) in routes.iter().zip(parts) {
-            match route.way {
-                Way::Own => {
-                    add_scattered(&d, pull.rows, target(targets, route.target));
-                    d.give(&self.scratch);
-                }
-                Way::Neighbours { part, .. } if layer.look == Look::Moments => {
-                    moments.push((part, self.spread(d, pull.rows).into_full()));
-                }
-                Way::Neighbours { part, map } => {
-                    let d = self.spread(d, pull.rows);
-                    self.add_linear(pull, part, map, d, target(targets, route.target));
-                }
+        for (route, d) in sent.iter().zip(parts) {
+            let Way::Neighbours { part, map } = route.way else { unreachable!("sent to neighbours") };
+            if layer.look == Look::Moments {
+                moments.push((part, d.into_full()));
+            } else {
+                self.add_linear(pull, part, map, d, target(targets, route.target));
             }
         }
         if !moments.is_empty() {
@@ -273,13 +277,11 @@ impl Engine<'_> {
         value
     }
 
-    /// Rows of a pass as rows of all nodes, zeros elsewhere.
-    fn spread(&self, d: Table, rows: RowSet<'_>) -> Table {
-        let RowSet::List(_) = rows else { return d };
-        let mut full = Table::take_zeros(&self.scratch, d.storage(), self.side.nodes(), d.cols());
-        add_scattered(&d, rows, &mut full);
-        d.give(&self.scratch);
-        full
+    /// A row for every node, for what is sent to its neighbours; zeros where not every row is in the pass.
+    fn place(&self, route: &Route, rows: RowSet<'_>, targets: &mut [(usize, &mut Table)]) -> Table {
+        let storage = target(targets, route.target).storage();
+        let take = if let RowSet::All(_) = rows { Table::take } else { Table::take_zeros };
+        take(&self.scratch, storage, self.side.nodes(), route.width)
     }
 
     /// Adds `A^T d` to `alpha`, and takes the way through the linear map after that where the gradient was taken before
@@ -327,13 +329,11 @@ fn target<'t>(targets: &'t mut [(usize, &mut Table)], k: usize) -> &'t mut Table
     found.map(|(_, alpha)| &mut **alpha).expect("only targets are kept")
 }
 
-/// `<alpha, new - old>` over the rows, summed in row order.
-fn promised(alpha: &Table, old: &Table, new: &Table, rows: &[u32]) -> f64 {
-    let one = |&r: &u32| {
-        let [alpha, old, new] = [alpha, old, new].map(|table| table.row(r as usize));
-        rowwise::inner_change(&alpha, &old, &new)
-    };
-    rows.par_iter().map(one).collect::<Vec<f64>>().iter().sum()
+/// Makes `x` the new row; returns `<alpha, new - old>`.
+fn replaced<S: Stored, T: Stored>(alpha: &[S], x: &mut [T], new: &[Real]) -> f64 {
+    let old = rowwise::inner_row(alpha, x);
+    stored::copy(new, x);
+    (rowwise::inner_row(alpha, x) - old) as f64
 }
 
 /// `alpha += sent W^T` for the rows of `W` from `first_row` on.
@@ -355,10 +355,6 @@ fn add_mapped_back<T: Stored>(sent: &Mat, (w, first_row): (&Mat, usize), alpha: 
 }
 
 /// `to[ids[i]] += from[i]`, ids sorted.
-fn add_scattered(from: &Table, rows: RowSet<'_>, to: &mut Table) {
-    with_table!(from, from => with_table!(to, to => scatter(from, rows, to)));
-}
-
 fn scatter<S: Stored, T: Stored>(from: &Mat<S>, rows: RowSet<'_>, to: &mut Mat<T>) {
     const BLOCK: usize = 4096;
     let cols = to.cols().max(1);

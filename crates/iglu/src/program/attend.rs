@@ -6,6 +6,7 @@
 
 use super::lanes::Lanes;
 use super::run::{Call, Job, Norms, Objective, RowSet};
+use super::wanted::Wanted;
 use super::{Dropping, Program, Value};
 use crate::kernels::attention::{self, Echo, Heads, Listener, Peak};
 use crate::kernels::rowwise::Mask;
@@ -143,7 +144,13 @@ impl Attention {
         };
         heard.ids.clone_from(&attended.block.heard);
         let mut below = Table::Full(Mat::zeros(d.rows(), self.rows.input_width(0)));
-        job.gradients(&inner, rows, &Given(&d), lanes, &mut [(self.rows.input_value(0), &mut below)]);
+        job.gradients(
+            &inner,
+            rows,
+            &Given(&d),
+            lanes,
+            &mut [Wanted::in_order(self.rows.input_value(0), &mut below)],
+        );
         heard.d = below.into_full();
     }
 

@@ -152,7 +152,7 @@ impl<'a> Job<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Builder, Dropping, Input, Lanes, Norms, Program, Source};
+    use super::super::{Builder, Dropping, Input, Lanes, Norms, Program, Source, Wanted};
     use super::*;
     use crate::kernels::{Rows, RowsMut};
     use crate::{Activation, Table, rng};
@@ -207,7 +207,10 @@ mod tests {
         let run = |kept: bool| {
             let (mut lanes, [mut dz, mut dx]) =
                 (Lanes::default(), [5, 7].map(|cols| Table::Full(Mat::zeros(ROWS, cols))));
-            let mut wanted = [(program.input_value(0), &mut dz), (program.input_value(1), &mut dx)];
+            let mut wanted = [
+                Wanted::in_order(program.input_value(0), &mut dz),
+                Wanted::in_order(program.input_value(1), &mut dx),
+            ];
             let (rows, lane) = (RowSet::List(&ids), Some(&mut lanes));
             let value = if kept {
                 job.sweep_kept(&call, rows, &alpha, lane, &mut wanted, None)

@@ -13,6 +13,7 @@ mod kept;
 mod lanes;
 mod memory;
 mod run;
+mod wanted;
 
 pub use attend::{AttentionOptions, Heard};
 pub use builder::Builder;
@@ -20,6 +21,7 @@ pub use cost::{Gradients, Repeated};
 pub use exec::{Dropping, NormState};
 pub use lanes::Lanes;
 pub use run::{Call, Input, Job, Norms, Objective, RowSet};
+pub use wanted::{Put, Wanted};
 
 use crate::Real;
 use crate::kernels::rowwise::Activation;

@@ -8,13 +8,13 @@ use super::attend::{Attended, Heard};
 use super::exec::{Context, Dropping, GradSums, NormState, Workspace};
 use super::kept::{self, Kept};
 use super::lanes::{LANES, Lanes};
+use super::wanted::{Piece, Wanted};
 use super::{Op, Program, Value};
 use crate::kernels::gemm::Into;
 use crate::kernels::rowwise;
 use crate::kernels::stored::{self, Bf16, Stored};
 use crate::kernels::{Rows, RowsMut};
 use crate::pattern::Pattern;
-use crate::table::Span;
 use crate::{Features, Mat, Real, SparseMat, Table};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -212,6 +212,21 @@ impl<'a> Job<'a> {
 
     /// Outputs of all rows, in their order.
     pub fn forward<T: Stored>(&self, call: &Call<'_>, rows: RowSet<'_>, out: &mut Mat<T>) {
+        self.forward_over(call, rows, out, |_, out, y| {
+            stored::copy(y, out);
+            0.0
+        });
+    }
+
+    /// As [`Job::forward`] over the outputs of another time: `put` writes row i, which holds its old values, and what it
+    /// says of all rows is added up in their order.
+    pub fn forward_over<T: Stored>(
+        &self,
+        call: &Call<'_>,
+        rows: RowSet<'_>,
+        out: &mut Mat<T>,
+        put: impl Fn(usize, &mut [T], &[Real]) -> f64 + Sync,
+    ) -> f64 {
         let attended = self.attend(call, rows);
         let attended = attended.as_ref().map(|a| &a.z);
         let states = self.states_of(call, rows, attended);
@@ -219,15 +234,20 @@ impl<'a> Job<'a> {
         let width = self.program.width();
         assert_eq!((out.rows(), out.cols()), (rows.len(), width), "place for the outputs");
         if width == 0 {
-            return;
+            return 0.0;
         }
-        out.data_mut().par_chunks_mut(self.block * width).enumerate().for_each(|(b, out)| {
-            self.with_block(rows, self.span(rows, b), call.dropping, attended, |ws| {
+        let one = |(b, out): (usize, &mut [T])| {
+            let span = self.span(rows, b);
+            let first = span.start;
+            self.with_block(rows, span, call.dropping, attended, |ws| {
                 context.forward(ws, 0..self.program.raw.ops.len());
                 let y = ws.value(self.program, self.program.output);
-                out.chunks_exact_mut(width).enumerate().for_each(|(i, out)| stored::copy(y.row(i), out));
-            });
-        });
+                let rows = out.chunks_exact_mut(width).enumerate();
+                rows.map(|(i, out)| put(first + i, out, y.row(i))).collect::<Vec<f64>>()
+            })
+        };
+        let blocks = out.data_mut().par_chunks_mut(self.block * width).enumerate();
+        blocks.map(one).collect::<Vec<_>>().iter().flatten().sum()
     }
 
     /// Value of an objective, without gradients.
@@ -256,15 +276,14 @@ impl<'a> Job<'a> {
         self.gradients(call, rows, objective, Some(lanes), &mut [])
     }
 
-    /// Value of an objective with any of its gradients: parameters into `lanes`, and for each `(value, rows)` of
-    /// `wanted` the gradient at that value, rows in the order of the pass.
+    /// Value of an objective with any of its gradients: parameters into `lanes`, and those that are `wanted`.
     pub fn gradients(
         &self,
         call: &Call<'_>,
         rows: RowSet<'_>,
         objective: &dyn Objective,
         lanes: Option<&mut Lanes>,
-        wanted: &mut [(Value, &mut Table)],
+        wanted: &mut [Wanted<'_>],
     ) -> f64 {
         self.gradients_heard(call, rows, objective, lanes, wanted, None)
     }
@@ -276,7 +295,7 @@ impl<'a> Job<'a> {
         rows: RowSet<'_>,
         objective: &dyn Objective,
         mut lanes: Option<&mut Lanes>,
-        wanted: &mut [(Value, &mut Table)],
+        wanted: &mut [Wanted<'_>],
         heard: Option<&mut Heard>,
     ) -> f64 {
         let Some(attended) = self.attend(call, rows) else {
@@ -285,8 +304,8 @@ impl<'a> Job<'a> {
         let attention = self.program.raw.attention.as_ref().expect("somebody attended");
         let (job, _) = self.neighbours.as_ref().expect("attention has neighbours");
         let mut dz = Table::Full(Mat::zeros(rows.len(), attended.z.cols()));
-        let mut all: Vec<(Value, &mut Table)> = vec![(self.program.input_value(attention.input), &mut dz)];
-        all.extend(wanted.iter_mut().map(|(value, m)| (*value, &mut **m)));
+        let mut all = vec![Wanted::in_order(self.program.input_value(attention.input), &mut dz)];
+        all.extend(wanted.iter_mut().map(|w| Wanted { out: &mut *w.out, ..*w }));
         let z = Some(&attended.z);
         let value = self.sweep(call, rows, objective, lanes.as_deref_mut(), &mut all, z);
         let mut inner = lanes.as_mut().map(|l| l.inner.take().unwrap_or_default());
@@ -307,7 +326,7 @@ impl<'a> Job<'a> {
         rows: RowSet<'_>,
         objective: &dyn Objective,
         lanes: Option<&mut Lanes>,
-        wanted: &mut [(Value, &mut Table)],
+        wanted: &mut [Wanted<'_>],
         attended: Option<&Mat>,
     ) -> f64 {
         if self.keeps_blocks(call, rows) {
@@ -324,11 +343,11 @@ impl<'a> Job<'a> {
         rows: RowSet<'_>,
         objective: &dyn Objective,
         mut lanes: Option<&mut Lanes>,
-        wanted: &mut [(Value, &mut Table)],
+        wanted: &mut [Wanted<'_>],
         attended: Option<&Mat>,
     ) -> f64 {
         let mut states = self.states_of(call, rows, attended);
-        let live = self.program.live(lanes.is_some(), wanted.iter().map(|(value, _)| *value));
+        let live = self.program.live(lanes.is_some(), wanted.iter().map(|w| w.value));
         if matches!(call.norms, Norms::Batch) {
             self.add_backward_sums(call, rows, objective, attended, &mut states);
         }
@@ -342,15 +361,12 @@ impl<'a> Job<'a> {
             }
             None => (0..count).map(|_| None).collect::<Vec<_>>(),
         };
-        let mut places: Vec<_> = wanted.iter_mut().map(|(value, m)| (*value, m.cols(), m.span())).collect();
+        let mut places: Vec<_> = wanted.iter_mut().map(|w| w.piece(rows)).collect();
         let mut tasks = Vec::with_capacity(count);
         for (lane, grads) in accumulators.into_iter().enumerate() {
             let (first, last) = (lane * blocks / count, (lane + 1) * blocks / count);
-            let covered = self.span(rows, last - 1).end - first * self.block;
-            let outs: Vec<_> = places
-                .iter_mut()
-                .map(|(value, width, rest)| (*value, *width, rest.split_off(covered * *width)))
-                .collect();
+            let end = self.span(rows, last - 1).end;
+            let outs: Vec<_> = places.iter_mut().map(|piece| piece.upto(rows, end)).collect();
             tasks.push((first..last, grads, outs));
         }
         let run = |(span, grads, outs)| self.run_lane(&sweep, objective, span, grads, outs);
@@ -377,10 +393,10 @@ impl<'a> Job<'a> {
         rows: RowSet<'_>,
         objective: &dyn Objective,
         mut lanes: Option<&mut Lanes>,
-        wanted: &mut [(Value, &mut Table)],
+        wanted: &mut [Wanted<'_>],
         attended: Option<&Mat>,
     ) -> f64 {
-        let live = self.program.live(lanes.is_some(), wanted.iter().map(|(value, _)| *value));
+        let live = self.program.live(lanes.is_some(), wanted.iter().map(|w| w.value));
         let (blocks, skip) = (self.blocks(rows), self.program.inner_params());
         let count = blocks.min(LANES);
         let sums: Vec<Option<&mut [Mat]>> = match &mut lanes {
@@ -394,10 +410,10 @@ impl<'a> Job<'a> {
         let mut kept: Vec<Kept<'_, 'a>> = sums.into_par_iter().enumerate().map(open).collect();
         let value = self.run_kept(call, rows, objective, &live, &mut kept);
         let done: Vec<Workspace<'a>> = kept.into_iter().flat_map(|lane| lane.blocks).collect();
-        for (value, out) in wanted.iter_mut() {
-            let (width, mut rest) = (out.cols(), out.span());
+        for wanted in wanted.iter_mut() {
+            let mut rest = wanted.piece(rows);
             for (b, ws) in done.iter().enumerate() {
-                self.copy_grad(ws, *value, width, rest.split_off(self.span(rows, b).len() * width));
+                rest.upto(rows, self.span(rows, b).end).write(self.program, ws);
             }
         }
         self.pool().extend(done);
@@ -406,24 +422,6 @@ impl<'a> Job<'a> {
             self.copy_repeated(&mut lanes.gradient()[skip..]);
         }
         value
-    }
-
-    /// The gradient of a value in a block, zeros where nothing depends on it.
-    fn copy_grad(&self, ws: &Workspace<'a>, value: Value, width: usize, out: Span<'_>) {
-        fn copy<T: Stored>(d: Option<Rows<'_>>, width: usize, out: &mut [T]) {
-            match d {
-                Some(d) => {
-                    let rows = out.chunks_exact_mut(width).enumerate();
-                    rows.for_each(|(i, out)| stored::copy(d.row(i), out));
-                }
-                None => out.fill(T::default()),
-            }
-        }
-        let d = ws.known_grad(self.program, value);
-        match out {
-            Span::Full(out) => copy(d, width, out),
-            Span::Half(out) => copy(d, width, out),
-        }
     }
 
     /// Weights that meet one source several times have equal gradients: the first is computed, the others copied.
@@ -451,22 +449,22 @@ impl<'a> Job<'a> {
         objective: &dyn Objective,
         blocks: Range<usize>,
         mut grads: Option<&mut [Mat]>,
-        mut outs: Vec<(Value, usize, Span<'_>)>,
+        mut outs: Vec<Piece<'_>>,
     ) -> f64 {
         let mut total = 0.0;
         let first = blocks.start;
         for b in blocks {
             let span = self.span(sweep.rows, b);
-            let rows = span.len();
+            let end = span.end;
             total += self.with_block(sweep.rows, span, sweep.context.dropping, sweep.attended, |ws| {
-                let end = self.program.raw.ops.len();
-                sweep.context.forward(ws, 0..end);
+                let ops = 0..self.program.raw.ops.len();
+                sweep.context.forward(ws, ops.clone());
                 let value = self.objective(ws, b * self.block, objective);
                 let into = if b == first { Into::Set } else { Into::Add };
                 let sums = grads.as_deref_mut().map(|sums| GradSums { sums, into });
-                sweep.context.backward(ws, 0..end, &sweep.live, sums);
-                for (value, width, rest) in &mut outs {
-                    self.copy_grad(ws, *value, *width, rest.split_off(rows * *width));
+                sweep.context.backward(ws, ops, &sweep.live, sums);
+                for rest in &mut outs {
+                    rest.upto(sweep.rows, end).write(self.program, ws);
                 }
                 value
             });

@@ -165,7 +165,9 @@ impl Sizes<'_> {
     fn graph(&self) -> u64 {
         let whole = self.data.graph_bytes;
         let inner = if self.inductive() { (whole as f64 * self.share() * self.share()) as u64 } else { 0 };
-        whole + inner + 2 * self.data.label_bytes
+        // Attention knows who listens to whom, loops included.
+        let listeners = if self.attends() { whole } else { 0 };
+        whole + inner + listeners + 2 * self.data.label_bytes
     }
 
     /// As read, scaled, and those of the training side.
@@ -227,6 +229,21 @@ impl Sizes<'_> {
         (2..=self.network.graph_layers()).map(of).sum()
     }
 
+    fn attends(&self) -> bool {
+        self.network.layers().iter().any(|l| l.look == Look::Attention)
+    }
+
+    /// What an attentive layer holds while gradients go through it: what all nodes say and what the training nodes hear, the
+    /// gradients of both, and those of the rows below.
+    fn attended(&self) -> u64 {
+        let layers =
+            (1..=self.network.graph_layers()).filter(|&k| self.network.at(k).look == Look::Attention);
+        let widest = layers.map(|k| self.mat(self.network.width(k))).max().unwrap_or(0);
+        let heard =
+            if self.inductive() { 1.0 } else { self.data.train as f64 / self.data.nodes.max(1) as f64 };
+        3 * widest + (2.0 * heard * widest as f64) as u64
+    }
+
     /// How many times smaller a rounded table is.
     fn saved(&self) -> u64 {
         (size_of::<Real>() / self.config.network.cache.bytes()) as u64
@@ -242,11 +259,11 @@ impl Sizes<'_> {
         let refresh = match self.config.train.order {
             Order::Exact => layers.map(|k| 2 * self.mat(self.network.width(k))).sum(),
             order => {
-                let whole = if order == Order::Inverted { 1 } else { 2 };
-                // Only what is kept is refreshed.
+                let whole = u64::from(order != Order::Inverted);
+                // Only what is kept is refreshed, in its place; what goes to neighbours has a table for each aggregate.
                 let table = (1..=self.kept()[0].max(1)).map(|k| self.table(k)).max().unwrap_or(0);
-                let gradients = if moments { parts + 2 } else { parts.min(2) };
-                (whole + gradients as u64) * table
+                let gradients = parts + usize::from(moments);
+                (whole + gradients as u64) * table + self.attended()
             }
         };
         let nodes = self.data.nodes as u64;

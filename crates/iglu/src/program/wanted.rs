@@ -1,0 +1,173 @@
+//! Gradients that leave a pass: to which rows of which table they go. Blocks write disjoint pieces.
+
+use super::exec::Workspace;
+use super::run::RowSet;
+use super::{Program, Value};
+use crate::Table;
+use crate::kernels::Rows;
+use crate::kernels::stored::{self, Stored};
+use crate::table::Span;
+
+/// A gradient that is asked for.
+pub struct Wanted<'t> {
+    /// Where it is taken.
+    pub value: Value,
+    /// Where it goes.
+    pub out: &'t mut Table,
+    /// To which rows.
+    pub put: Put,
+}
+
+/// To which rows of a table the rows of a pass go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// The i-th of the pass becomes row i.
+    InOrder,
+    /// That of node v is added to row v; the rows of the pass are in order of their nodes.
+    AtNodes,
+}
+
+impl<'t> Wanted<'t> {
+    /// The rows of `out` are those of the pass.
+    pub fn in_order(value: Value, out: &'t mut Table) -> Self {
+        Self { value, out, put: Put::InOrder }
+    }
+
+    /// The rows of `out` are those of the nodes.
+    pub fn at_nodes(value: Value, out: &'t mut Table) -> Self {
+        Self { value, out, put: Put::AtNodes }
+    }
+
+    /// All its rows, to be cut up.
+    pub(super) fn piece(&mut self, rows: RowSet<'_>) -> Piece<'_> {
+        if let (Put::AtNodes, RowSet::List(ids)) = (self.put, rows) {
+            debug_assert!(ids.is_sorted_by(|a, b| a < b), "rows in order of their nodes");
+        }
+        let (width, count) = (self.out.cols(), self.out.rows());
+        Piece { value: self.value, put: self.put, width, first: 0, count, span: self.out.span() }
+    }
+}
+
+/// Rows of a wanted gradient that some blocks may write.
+pub(super) struct Piece<'t> {
+    value: Value,
+    put: Put,
+    width: usize,
+    /// The row that the span begins with.
+    first: usize,
+    /// Rows of the whole table.
+    count: usize,
+    span: Span<'t>,
+}
+
+impl<'t> Piece<'t> {
+    /// Gives away what the rows of a pass before `position` write.
+    pub(super) fn upto(&mut self, rows: RowSet<'_>, position: usize) -> Piece<'t> {
+        let next = match (self.put, rows) {
+            (Put::AtNodes, RowSet::List(ids)) => ids.get(position).map_or(self.count, |&id| id as usize),
+            _ => position,
+        };
+        let span = self.span.split_off((next - self.first) * self.width);
+        Piece { first: std::mem::replace(&mut self.first, next), span, ..*self }
+    }
+
+    /// Writes the gradient that a block has computed; zeros where nothing depends on the value.
+    pub(super) fn write(self, program: &Program, block: &Workspace<'_>) {
+        let (d, place) = (block.known_grad(program, self.value), (self.first, self.width));
+        match self.span {
+            Span::Full(out) => write(self.put, d, &block.ids, place, out),
+            Span::Half(out) => write(self.put, d, &block.ids, place, out),
+        }
+    }
+}
+
+/// Gradients `d` of the nodes `ids` to rows of `out`, which begins with row `first`.
+fn write<T: Stored>(
+    put: Put,
+    d: Option<Rows<'_>>,
+    ids: &[u32],
+    (first, width): (usize, usize),
+    out: &mut [T],
+) {
+    match (put, d) {
+        (Put::InOrder, None) => out.fill(T::default()),
+        (Put::InOrder, Some(d)) => {
+            let rows = out.chunks_exact_mut(width).enumerate();
+            rows.for_each(|(i, out)| stored::copy(d.row(i), out));
+        }
+        (Put::AtNodes, None) => {}
+        (Put::AtNodes, Some(d)) => {
+            for (i, &id) in ids.iter().enumerate() {
+                let at = (id as usize - first) * width;
+                stored::add(d.row(i), &mut out[at..at + width]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Builder, Call, Dropping, Input, Job, Lanes, Norms, Objective, Source};
+    use super::*;
+    use crate::kernels::RowsMut;
+    use crate::table::with_table;
+    use crate::{Activation, Mat, Real, Storage};
+
+    struct Squares;
+
+    impl Objective for Squares {
+        fn block(&self, _: usize, _: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
+            (0..y.rows).for_each(|i| d.row(i).copy_from_slice(y.row(i)));
+            0.0
+        }
+    }
+
+    /// Rows at their nodes are the rows in order, added where they belong; other rows stay as they are.
+    #[test]
+    fn gradients_find_their_nodes() {
+        const NODES: usize = 5000;
+        let filled = |rows: usize, cols: usize, salt: usize| {
+            let value = |i: usize| ((i * 37 + salt) % 23) as Real / 8.0 - 1.0;
+            Mat::from_vec(rows, cols, (0..rows * cols).map(value).collect())
+        };
+        let mut b = Builder::default();
+        let x = b.input(Source::Embedding(1), 5);
+        let h = b.linear("w", &[x], 6);
+        let h = b.activate(h, Activation::Tanh);
+        let program = b.finish(h);
+        let (inputs, weights) = (filled(NODES, 5, 1), filled(5, 6, 2));
+        let job = Job::new(&program, vec![Input::Dense(&inputs)], None);
+        let call = Call { params: &[&weights], norms: Norms::Batch, dropping: Dropping::Off };
+        let some: Vec<u32> = (7..NODES as u32 - 9).filter(|v| v % 3 == 0).collect();
+        for rows in [RowSet::List(&some), RowSet::All(NODES)] {
+            for storage in [Storage::F32, Storage::Bf16] {
+                for mut lanes in [None, Some(Lanes::default())] {
+                    let mut ordered = Table::zeros(storage, rows.len(), 5);
+                    let mut placed = Table::zeros(storage, NODES, 5);
+                    let start = filled(NODES, 5, 3);
+                    with_table!(&mut placed, m => stored::copy(start.data(), m.data_mut()));
+                    let mut wanted = [Wanted::in_order(x, &mut ordered)];
+                    job.gradients(&call, rows, &Squares, lanes.as_mut(), &mut wanted);
+                    let mut wanted = [Wanted::at_nodes(x, &mut placed)];
+                    job.gradients(&call, rows, &Squares, lanes.as_mut(), &mut wanted);
+                    let mut next = 0;
+                    for v in 0..NODES {
+                        let is_there =
+                            matches!(rows, RowSet::All(_)) || some.binary_search(&(v as u32)).is_ok();
+                        for (j, found) in placed.row(v).iter().enumerate() {
+                            let d = if is_there { ordered.row(next)[j] } else { 0.0 };
+                            let exact = start.row(v)[j] + d;
+                            let slack = if storage == Storage::F32 {
+                                0.0
+                            } else {
+                                (exact - d).abs().max(d.abs()) / 64.0
+                            };
+                            assert!((found - exact).abs() <= slack, "{found} {exact} at {v}");
+                        }
+                        next += usize::from(is_there);
+                    }
+                }
+            }
+        }
+    }
+}
