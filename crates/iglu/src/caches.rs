@@ -99,7 +99,7 @@ impl Caches {
 
     /// A program bound to what its inputs hold.
     pub fn job<'a>(&'a self, program: &'a Program, side: &'a Side) -> Job<'a> {
-        let inputs = inputs(program, side, |m| &self.x[m], |layer, part| &self.z[layer][part]);
+        let inputs = inputs(program, side, |m| &self.x[m], |layer, part| (&self.z[layer][part]).into());
         Job::new(program, inputs, side.pattern())
     }
 

@@ -42,6 +42,11 @@ impl Look {
         matches!(self, Self::Powers { .. } | Self::Relations { .. })
     }
 
+    /// Whether every aggregate is the product of one operator with `X`.
+    pub fn is_product(self) -> bool {
+        matches!(self, Self::Powers { hops: 1, .. } | Self::Relations { .. })
+    }
+
     /// The normalisation of its operators.
     pub fn norm(self) -> Option<Norm> {
         match self {

@@ -435,13 +435,18 @@ impl Network {
     fn embed_until(&self, side: &Side, to: usize, interrupt: &Interrupt) -> Result<Mat> {
         let mut known: Vec<Table> = (0..=to).map(|_| Table::default()).collect();
         for layer in &self.layers[..to] {
+            interrupt.check()?;
             let mut z = Vec::new();
-            interrupt.check()?;
-            if layer.k > 1 {
+            if layer.k > 1 && !layer.look.is_product() {
                 side.aggregate(layer, &known[layer.k - 1], &mut z);
+                interrupt.check()?;
             }
-            interrupt.check()?;
-            let inputs = inputs(&layer.program, side, |m| &known[m], |_, part| &z[part]);
+            // Products with the operator are made block by block: two embeddings are all there is.
+            let aggregate = |k: usize, part: usize| match z.get(part) {
+                Some(z) => z.into(),
+                None => Input::Product(side.operator(layer, part).view(), &known[k - 1]),
+            };
+            let inputs = inputs(&layer.program, side, |m| &known[m], aggregate);
             let out = layer_output(layer, side, inputs);
             let done = layer.k;
             known[done] = out;
@@ -460,11 +465,11 @@ pub(crate) fn inputs<'a>(
     program: &Program,
     side: &'a Side,
     x: impl Fn(usize) -> &'a Table,
-    z: impl Fn(usize, usize) -> &'a Table,
+    z: impl Fn(usize, usize) -> Input<'a>,
 ) -> Vec<Input<'a>> {
     let lookup = |source: Source| match source {
         Source::Aggregate { layer: 1, part } => side.first(part),
-        Source::Aggregate { layer, part } => z(layer, part).into(),
+        Source::Aggregate { layer, part } => z(layer, part),
         Source::Embedding(0) | Source::Attended { layer: 1 } => side.features(),
         Source::Embedding(m) => x(m).into(),
         Source::Attended { layer } => x(layer - 1).into(),

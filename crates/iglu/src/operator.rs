@@ -168,7 +168,8 @@ impl Operator {
         (counts, indices, values)
     }
 
-    fn view(&self) -> SparseView<'_> {
+    /// `A` for products.
+    pub(crate) fn view(&self) -> SparseView<'_> {
         SparseView {
             offsets: self.graph.offsets(),
             columns: self.graph.columns(),

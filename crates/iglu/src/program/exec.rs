@@ -9,10 +9,11 @@ use super::{Op, Param, Program, Value};
 use crate::kernels::gemm::{self, Into};
 use crate::kernels::rowwise::{self, Affine, ColumnStats, Mask};
 use crate::kernels::sparse::{self, SparseBlock};
-use crate::kernels::stored::{self, Stored};
+use crate::kernels::spmm::{self, SparseView};
+use crate::kernels::stored::{self, Bf16, Stored};
 use crate::kernels::{Rows, RowsMut, prefetch_row};
 use crate::rng::Key;
-use crate::{Mat, Real};
+use crate::{Mat, Real, Table};
 use std::ops::Range;
 
 /// Rows of an input that are asked for before they are copied.
@@ -132,6 +133,26 @@ impl<'a> Workspace<'a> {
     pub(super) fn bind_positions(&mut self, input: usize, from: &Mat, span: Range<usize>) {
         let cols = from.cols();
         self.values[input].copy_from_slice(&from.data()[span.start * cols..span.end * cols]);
+    }
+
+    /// Rows of `A X`; neighbours in the table are added up in the block's own memory.
+    pub(super) fn bind_product(&mut self, input: usize, a: SparseView<'_>, x: &Table) {
+        let (ids, out) = (&self.ids, &mut self.values[input]);
+        // Rows that follow each other are made in one go.
+        let mut done = 0;
+        for run in ids.chunk_by(|a, b| a + 1 == *b) {
+            let (first, cols) = (run[0] as usize, x.cols());
+            let out = &mut out[done * cols..(done + run.len()) * cols];
+            match x {
+                Table::Full(x) => spmm::rows(a, Rows::dense(x.data(), x.rows(), cols), first, out, false),
+                Table::Half(x) => {
+                    let mut rounded = vec![Bf16::default(); out.len()];
+                    spmm::rows(a, Rows::dense(x.data(), x.rows(), cols), first, &mut rounded, false);
+                    stored::copy(&rounded, out);
+                }
+            }
+            done += run.len();
+        }
     }
 
     pub(super) fn bind_sparse(&mut self, input: usize, from: &crate::SparseMat) {

@@ -12,6 +12,7 @@ use super::wanted::{Piece, Wanted};
 use super::{Op, Program, Value};
 use crate::kernels::gemm::Into;
 use crate::kernels::rowwise;
+use crate::kernels::spmm::SparseView;
 use crate::kernels::stored::{self, Bf16, Stored};
 use crate::kernels::{Rows, RowsMut};
 use crate::pattern::Pattern;
@@ -29,6 +30,8 @@ pub enum Input<'a> {
     Half(&'a Mat<Bf16>),
     /// Sparse rows.
     Sparse(&'a SparseMat),
+    /// Rows of `A X`, made where they are needed and rounded as `X` is.
+    Product(SparseView<'a>, &'a Table),
 }
 
 impl<'a> From<&'a Table> for Input<'a> {
@@ -137,6 +140,7 @@ impl<'a> Job<'a> {
                 Input::Dense(m) => m.cols(),
                 Input::Half(m) => m.cols(),
                 Input::Sparse(m) => m.cols(),
+                Input::Product(_, x) => x.cols(),
             };
             assert_eq!(width, program.given_width(i), "width of input {i}");
         }
@@ -197,6 +201,7 @@ impl<'a> Job<'a> {
                 }
                 (Input::Dense(m), _) => ws.bind_gathered(i, m),
                 (Input::Half(m), _) => ws.bind_gathered(i, m),
+                (Input::Product(a, x), _) => ws.bind_product(i, a, x),
             }
         }
         ws

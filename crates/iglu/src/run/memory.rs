@@ -268,8 +268,9 @@ impl Sizes<'_> {
         };
         let nodes = self.data.nodes as u64;
         let full = |width: usize| nodes * (width * size_of::<Real>()) as u64;
-        // Evaluation of the whole graph: an embedding, its aggregates and the next embedding.
-        let infer = if self.inductive() { full(widest) * (2 + parts as u64) / self.saved() } else { 0 };
+        // Evaluation of the whole graph: an embedding, the next one, and aggregates that are no sums.
+        let held = 2 + if moments { parts as u64 } else { 0 };
+        let infer = if self.inductive() { full(widest) * held / self.saved() } else { 0 };
         let logits = 2 * full(self.network.width(self.network.depth()));
         // The released order has logits only when it evaluates.
         if self.config.train.order == Order::Inverted {
