@@ -236,8 +236,8 @@ def as_dataset(
     node_names: list[str] | None = None,
 ) -> Dataset:
     """A dataset from whatever is there; see `Dataset`."""
-    if x is None and getattr(graph, "x", None) is not None:
-        x, y, train, val, test = _pyg_fields(graph, y, train, val, test)
+    if x is None:
+        x, y, train, val, test = _own_fields(graph, y, train, val, test)
     if x is None:
         raise UsageError(
             "x: None; expected features [N, F]\n  fix: where there are none, one-hot ids serve: scipy.sparse.eye(n)"
@@ -251,11 +251,14 @@ def as_dataset(
     return Dataset._of(made, dense, labels, *parts, sparse=sparse, copy=copy, **names)
 
 
-def _pyg_fields(data: Any, y: Any, *split: Any) -> tuple[Any, ...]:
-    """Features, labels and masks of a PyG object, where they were not given."""
-    masks = [getattr(data, f"{part}_mask", None) for part in ("train", "val", "test")]
+def _own_fields(source: Any, y: Any, *split: Any) -> tuple[Any, ...]:
+    """Features, labels and masks that an object brings and that were not given: attributes of PyG, `ndata` of DGL."""
+    ndata = getattr(source, "ndata", None)
+    field = (lambda name: getattr(source, name, None)) if ndata is None else (lambda name: ndata.get(name))
+    x, labels = ("x", "y") if ndata is None else ("feat", "label")
+    masks = [field(f"{part}_mask") for part in ("train", "val", "test")]
     given = split if any(part is not None for part in split) else masks
-    return (data.x, getattr(data, "y", None) if y is None else y, *given)
+    return (field(x), field(labels) if y is None else y, *given)
 
 
 def restored(parts: dict[str, Any]) -> Dataset:

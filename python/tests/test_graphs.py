@@ -198,6 +198,20 @@ def test_graphs_of_dgl_are_read_through_their_edges() -> None:
     np.testing.assert_array_equal(dense(Graph(graph, weights="w")), adjacency(PAIRS, weights).T)
 
 
+def test_datasets_of_dgl_bring_all_they_have() -> None:
+    mask = np.arange(N) < 2
+    ndata = {"feat": Tensor(np.eye(N)), "label": Tensor([0, 1, 0, 1, 0]), "train_mask": Tensor(mask)}
+    graph = types.SimpleNamespace(
+        num_nodes=lambda: N, edges=lambda: (Tensor(MIRRORED[:, 0]), Tensor(MIRRORED[:, 1])), ndata=ndata
+    )
+    whole = Dataset(graph, val=[3])
+    assert (whole.n_features, whole.n_classes, whole.train.tolist(), whole.val.tolist()) == (N, 2, [], [3])
+    assert Dataset(graph).train.tolist() == [0, 1] and not whole.graph.directed
+    del ndata["feat"]
+    with pytest.raises(UsageError, match="x: None"):
+        Dataset(graph)
+
+
 def test_two_edges_of_a_tensor_are_an_edge_index() -> None:
     # [[0, 1], [1, 2]] is 0-1, 1-2 either way; [[0, 0], [1, 2]] is not.
     expect = adjacency(np.array([[0, 1], [0, 2], [1, 0], [2, 0]]), n=3)
