@@ -257,7 +257,11 @@ impl Sizes<'_> {
             layers.clone().filter(|&k| k > 1).map(|k| self.network.at(k).look.parts()).max().unwrap_or(0);
         let moments = self.network.layers().iter().any(|l| l.look == Look::Moments);
         let refresh = match self.config.train.order {
-            Order::Exact => layers.map(|k| 2 * self.mat(self.network.width(k))).sum(),
+            // The gradients of all embeddings below the top, what goes to neighbours, and the outputs of the top.
+            Order::Exact => {
+                let below = (1..self.network.graph_layers()).map(|k| self.mat(self.network.width(k)));
+                below.sum::<u64>() + 2 * self.mat(widest) + self.attended()
+            }
             order => {
                 let whole = u64::from(order != Order::Inverted);
                 // Only what is kept is refreshed, in its place; what goes to neighbours has a table for each aggregate.
