@@ -5,7 +5,7 @@
 //! once, with the same bytes as a result.
 
 use super::exec::{Context, GradSums, Workspace};
-use super::run::{Call, Job, Objective, RowSet};
+use super::run::{Call, Job, Pass, RowSet};
 use super::{NormState, Op};
 use crate::kernels::gemm::Into;
 use crate::kernels::rowwise;
@@ -65,14 +65,8 @@ impl<'a> Job<'a> {
     }
 
     /// Forward and backward of all blocks; returns the objective's value. The blocks hold their gradients then.
-    pub(super) fn run_kept(
-        &self,
-        call: &Call<'_>,
-        rows: RowSet<'_>,
-        objective: &dyn Objective,
-        live: &[bool],
-        lanes: &mut [Kept<'_, 'a>],
-    ) -> f64 {
+    pub(super) fn run_kept(&self, pass: &Pass<'_>, live: &[bool], lanes: &mut [Kept<'_, 'a>]) -> f64 {
+        let Pass { call, rows, objective, .. } = *pass;
         let mut states = vec![NormState::default(); self.program.batch_norms()];
         self.forward_kept(call, rows.len(), &mut states, lanes);
         let firsts: Vec<usize> =
@@ -152,7 +146,7 @@ impl<'a> Job<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Builder, Dropping, Input, Lanes, Norms, Program, Source, Wanted};
+    use super::super::{Builder, Dropping, Input, Lanes, Norms, Objective, Program, Source, Wanted};
     use super::*;
     use crate::kernels::{Rows, RowsMut};
     use crate::{Activation, Table, rng};
@@ -211,12 +205,9 @@ mod tests {
                 Wanted::in_order(program.input_value(0), &mut dz),
                 Wanted::in_order(program.input_value(1), &mut dx),
             ];
-            let (rows, lane) = (RowSet::List(&ids), Some(&mut lanes));
-            let value = if kept {
-                job.sweep_kept(&call, rows, &alpha, lane, &mut wanted, None)
-            } else {
-                job.sweep_anew(&call, rows, &alpha, lane, &mut wanted, None)
-            };
+            let pass = Pass { call: &call, rows: RowSet::List(&ids), objective: &alpha, attended: None };
+            let sweep = if kept { Job::sweep_kept } else { Job::sweep_anew };
+            let value = sweep(&job, &pass, Some(&mut lanes), &mut wanted);
             (value, lanes.gradient().to_vec(), dz, dx)
         };
         let kept = run(true);

@@ -121,6 +121,16 @@ pub struct Job<'a> {
     pool: Mutex<Vec<Workspace<'a>>>,
 }
 
+/// What a gradient computation goes over, and what it minimises.
+#[derive(Clone, Copy)]
+pub(super) struct Pass<'c> {
+    pub(super) call: &'c Call<'c>,
+    pub(super) rows: RowSet<'c>,
+    pub(super) objective: &'c dyn Objective,
+    /// What attention has made of the rows.
+    pub(super) attended: Option<&'c Mat>,
+}
+
 /// The parts of a gradient computation that stay equal over its blocks.
 struct Sweep<'c> {
     context: Context<'c>,
@@ -304,15 +314,15 @@ impl<'a> Job<'a> {
         heard: Option<&mut Heard>,
     ) -> f64 {
         let Some(attended) = self.attend(call, rows) else {
-            return self.sweep(call, rows, objective, lanes, wanted, None);
+            return self.sweep(&Pass { call, rows, objective, attended: None }, lanes, wanted);
         };
         let attention = self.program.raw.attention.as_ref().expect("somebody attended");
         let (job, _) = self.neighbours.as_ref().expect("attention has neighbours");
         let mut dz = Table::Full(Mat::zeros(rows.len(), attended.z.cols()));
         let mut all = vec![Wanted::in_order(self.program.input_value(attention.input), &mut dz)];
         all.extend(wanted.iter_mut().map(|w| Wanted { out: &mut *w.out, ..*w }));
-        let z = Some(&attended.z);
-        let value = self.sweep(call, rows, objective, lanes.as_deref_mut(), &mut all, z);
+        let pass = Pass { call, rows, objective, attended: Some(&attended.z) };
+        let value = self.sweep(&pass, lanes.as_deref_mut(), &mut all);
         let mut inner = lanes.as_mut().map(|l| l.inner.take().unwrap_or_default());
         if inner.is_some() || heard.is_some() {
             attention.backward(job, &attended, call, &dz.into_full(), inner.as_deref_mut(), heard);
@@ -325,36 +335,26 @@ impl<'a> Job<'a> {
         value
     }
 
-    fn sweep(
-        &self,
-        call: &Call<'_>,
-        rows: RowSet<'_>,
-        objective: &dyn Objective,
-        lanes: Option<&mut Lanes>,
-        wanted: &mut [Wanted<'_>],
-        attended: Option<&Mat>,
-    ) -> f64 {
-        if self.keeps_blocks(call, rows) {
-            self.sweep_kept(call, rows, objective, lanes, wanted, attended)
+    fn sweep(&self, pass: &Pass<'_>, lanes: Option<&mut Lanes>, wanted: &mut [Wanted<'_>]) -> f64 {
+        if self.keeps_blocks(pass.call, pass.rows) {
+            self.sweep_kept(pass, lanes, wanted)
         } else {
-            self.sweep_anew(call, rows, objective, lanes, wanted, attended)
+            self.sweep_anew(pass, lanes, wanted)
         }
     }
 
     /// Block by block; batch norms run every block anew for what they need of all rows.
     pub(super) fn sweep_anew(
         &self,
-        call: &Call<'_>,
-        rows: RowSet<'_>,
-        objective: &dyn Objective,
+        pass: &Pass<'_>,
         mut lanes: Option<&mut Lanes>,
         wanted: &mut [Wanted<'_>],
-        attended: Option<&Mat>,
     ) -> f64 {
+        let Pass { call, rows, attended, .. } = *pass;
         let mut states = self.states_of(call, rows, attended);
         let live = self.program.live(lanes.is_some(), wanted.iter().map(|w| w.value));
         if matches!(call.norms, Norms::Batch) {
-            self.add_backward_sums(call, rows, objective, attended, &mut states);
+            self.add_backward_sums(pass, &mut states);
         }
         let sweep = Sweep { context: self.context(call, &states), rows, live, attended };
         let blocks = self.blocks(rows);
@@ -374,7 +374,7 @@ impl<'a> Job<'a> {
             let outs: Vec<_> = places.iter_mut().map(|piece| piece.upto(rows, end)).collect();
             tasks.push((first..last, grads, outs));
         }
-        let run = |(span, grads, outs)| self.run_lane(&sweep, objective, span, grads, outs);
+        let run = |(span, grads, outs)| self.run_lane(&sweep, pass.objective, span, grads, outs);
         let total = tasks.into_par_iter().map(run).collect::<Vec<f64>>().iter().sum();
         if let Some(lanes) = lanes {
             lanes.reduce(count);
@@ -394,13 +394,11 @@ impl<'a> Job<'a> {
     /// All blocks side by side, operation by operation.
     pub(super) fn sweep_kept(
         &self,
-        call: &Call<'_>,
-        rows: RowSet<'_>,
-        objective: &dyn Objective,
+        pass: &Pass<'_>,
         mut lanes: Option<&mut Lanes>,
         wanted: &mut [Wanted<'_>],
-        attended: Option<&Mat>,
     ) -> f64 {
+        let Pass { call, rows, attended, .. } = *pass;
         let live = self.program.live(lanes.is_some(), wanted.iter().map(|w| w.value));
         let (blocks, skip) = (self.blocks(rows), self.program.inner_params());
         let count = blocks.min(LANES);
@@ -413,7 +411,7 @@ impl<'a> Job<'a> {
             Kept { blocks: self.open(call, rows, span, attended), grads }
         };
         let mut kept: Vec<Kept<'_, 'a>> = sums.into_par_iter().enumerate().map(open).collect();
-        let value = self.run_kept(call, rows, objective, &live, &mut kept);
+        let value = self.run_kept(pass, &live, &mut kept);
         let done: Vec<Workspace<'a>> = kept.into_iter().flat_map(|lane| lane.blocks).collect();
         for wanted in wanted.iter_mut() {
             let mut rest = wanted.piece(rows);
@@ -517,14 +515,8 @@ impl<'a> Job<'a> {
     }
 
     /// What gradients through batch statistics need, from the last batch norm to the first.
-    fn add_backward_sums(
-        &self,
-        call: &Call<'_>,
-        rows: RowSet<'_>,
-        objective: &dyn Objective,
-        attended: Option<&Mat>,
-        states: &mut [NormState],
-    ) {
+    fn add_backward_sums(&self, pass: &Pass<'_>, states: &mut [NormState]) {
+        let Pass { call, rows, objective, attended } = *pass;
         let all = vec![true; self.program.raw.widths.len()];
         for (at, op) in self.program.raw.ops.iter().enumerate().rev() {
             let Op::BatchNorm { src, dst, state, .. } = op else { continue };
