@@ -133,7 +133,7 @@ impl Store {
         let graph = self.graph(0, about.graph, about.nodes)?;
         let features = self.features(about.nodes, about.features)?;
         let labels = self.labels(about.nodes, about.classes)?;
-        let splits = self.splits(&about.splits)?;
+        let splits = self.splits(&about.splits, about.nodes)?;
         let split = in_use(&splits, options)?;
         let mut data = Dataset::new(&about.name, graph, features, labels, split);
         for (number, (name, graph)) in (1..).zip(about.relations) {
@@ -237,9 +237,16 @@ impl Store {
         }
     }
 
-    fn splits(&mut self, sizes: &[[u64; 3]]) -> Result<Vec<Split>> {
+    /// All splits, also those that nobody asks for now: putting nodes back in their order goes through every one.
+    fn splits(&mut self, sizes: &[[u64; 3]], nodes: u64) -> Result<Vec<Split>> {
         let ids = self.copied(Kind::Splits)?.unwrap_or_default();
         let ids: Vec<u32> = ids.into_iter().map(u32::from_le_bytes).collect();
+        if let Some(at) = ids.iter().position(|&id| u64::from(id) >= nodes) {
+            return Err(misfit(
+                "splits",
+                format!("entry {at}: node {}, but there are {nodes} nodes", ids[at]),
+            ));
+        }
         let mut rest = &ids[..];
         let mut part = |size: u64| {
             let found = usize::try_from(size).ok().and_then(|size| rest.split_off(..size));

@@ -187,7 +187,7 @@ fn contents_that_cannot_be_are_refused() {
     refused(&path, &with(Kind::Dense, 8, &f32::NAN.to_le_bytes()), &["features: value 2 is NaN"]);
     refused(&path, &with(Kind::Weights, 0, &f32::NAN.to_le_bytes()), &["weight NaN"]);
     refused(&path, &with(Kind::Classes, 4, &3_i32.to_le_bytes()), &["labels: class 3 of 3"]);
-    refused(&path, &with(Kind::Splits, 0, &7_u32.to_le_bytes()), &["train: entry 0: node 7"]);
+    refused(&path, &with(Kind::Splits, 0, &7_u32.to_le_bytes()), &["splits: entry 0: node 7"]);
     refused(&path, &with(Kind::NodeEnds, 0, &9_u64.to_le_bytes()), &["names: 5 ends"]);
     refused(&path, &with(Kind::NodeLetters, 1, b"\xff"), &["not UTF-8"]);
     refused(&path, &with(Kind::About, 0, b"["), &["about: "]);
@@ -307,6 +307,12 @@ fn orders_that_cannot_be_are_refused() {
     let mut bytes = good.clone();
     let start = table.iter().find(|s| s.kind == Kind::Neighbours).unwrap().start as usize;
     bytes[start..start + 4].copy_from_slice(&9_u32.to_le_bytes());
-    fs::write(&path, resealed(bytes, table)).unwrap();
+    fs::write(&path, resealed(bytes, table.clone())).unwrap();
     assert!(open(&path, Verify::Header).unwrap_err().to_string().contains("node 9"));
+    // So are the splits, all of them.
+    let mut bytes = good.clone();
+    let splits = table.iter().find(|s| s.kind == Kind::Splits).unwrap();
+    let end = (splits.start + splits.length) as usize;
+    bytes[end - 4..end].copy_from_slice(&9_u32.to_le_bytes());
+    refused(&path, &resealed(bytes, table), &["splits: entry", "node 9, but there are 5 nodes"]);
 }
