@@ -431,7 +431,7 @@ impl Network {
         self.embed_until(side, k, &Interrupt::new()).expect("nobody can ask to stop")
     }
 
-    /// `X^to` of every node; asks before every layer and every product whether to stop.
+    /// `X^to` of every node; asks before every layer whether to stop.
     fn embed_until(&self, side: &Side, to: usize, interrupt: &Interrupt) -> Result<Mat> {
         let mut known: Vec<Table> = (0..=to).map(|_| Table::default()).collect();
         for layer in &self.layers[..to] {

@@ -241,19 +241,20 @@ impl Store {
     fn splits(&mut self, sizes: &[[u64; 3]], nodes: u64) -> Result<Vec<Split>> {
         let ids = self.copied(Kind::Splits)?.unwrap_or_default();
         let ids: Vec<u32> = ids.into_iter().map(u32::from_le_bytes).collect();
-        if let Some(at) = ids.iter().position(|&id| u64::from(id) >= nodes) {
-            return Err(misfit(
-                "splits",
-                format!("entry {at}: node {}, but there are {nodes} nodes", ids[at]),
-            ));
-        }
         let mut rest = &ids[..];
-        let mut part = |size: u64| {
+        let mut part = |name: &str, size: u64| {
             let found = usize::try_from(size).ok().and_then(|size| rest.split_off(..size));
-            found.map(<[u32]>::to_vec).ok_or_else(|| misfit("splits", format!("{size} nodes beyond the end")))
+            let ids = found.ok_or_else(|| misfit("splits", format!("{size} nodes beyond the end")))?;
+            match ids.iter().position(|&id| u64::from(id) >= nodes) {
+                None => Ok(ids.to_vec()),
+                Some(at) => {
+                    let found = format!("node {}, but there are {nodes} nodes", ids[at]);
+                    Err(misfit(&format!("{name}: entry {at}"), found))
+                }
+            }
         };
         let mut one = |[train, val, test]: &[u64; 3]| {
-            Ok(Split { train: part(*train)?, val: part(*val)?, test: part(*test)? })
+            Ok(Split { train: part("train", *train)?, val: part("val", *val)?, test: part("test", *test)? })
         };
         let splits = sizes.iter().map(&mut one).collect::<Result<Vec<Split>>>()?;
         if rest.is_empty() { Ok(splits) } else { Err(misfit("splits", format!("{} nodes more", rest.len()))) }

@@ -187,7 +187,7 @@ fn contents_that_cannot_be_are_refused() {
     refused(&path, &with(Kind::Dense, 8, &f32::NAN.to_le_bytes()), &["features: value 2 is NaN"]);
     refused(&path, &with(Kind::Weights, 0, &f32::NAN.to_le_bytes()), &["weight NaN"]);
     refused(&path, &with(Kind::Classes, 4, &3_i32.to_le_bytes()), &["labels: class 3 of 3"]);
-    refused(&path, &with(Kind::Splits, 0, &7_u32.to_le_bytes()), &["splits: entry 0: node 7"]);
+    refused(&path, &with(Kind::Splits, 0, &7_u32.to_le_bytes()), &["train: entry 0: node 7"]);
     refused(&path, &with(Kind::NodeEnds, 0, &9_u64.to_le_bytes()), &["names: 5 ends"]);
     refused(&path, &with(Kind::NodeLetters, 1, b"\xff"), &["not UTF-8"]);
     refused(&path, &with(Kind::About, 0, b"["), &["about: "]);
@@ -314,5 +314,5 @@ fn orders_that_cannot_be_are_refused() {
     let splits = table.iter().find(|s| s.kind == Kind::Splits).unwrap();
     let end = (splits.start + splits.length) as usize;
     bytes[end - 4..end].copy_from_slice(&9_u32.to_le_bytes());
-    refused(&path, &resealed(bytes, table), &["splits: entry", "node 9, but there are 5 nodes"]);
+    refused(&path, &resealed(bytes, table), &["test: entry 1: node 9, but there are 5 nodes"]);
 }
