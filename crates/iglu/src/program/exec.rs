@@ -92,12 +92,10 @@ impl<'a> Workspace<'a> {
         }
     }
 
-    /// Makes room for the block's rows and forgets the previous block.
-    pub(super) fn begin(&mut self, program: &Program) {
+    /// Forgets the previous block. Room for values and gradients is made where they are written: sparse and borrowed rows,
+    /// and gradients that nobody wants, take none.
+    pub(super) fn begin(&mut self) {
         let rows = self.ids.len();
-        for (buffer, width) in self.values.iter_mut().zip(&program.values.slots) {
-            buffer.resize(rows * width, 0.0);
-        }
         for s in &mut self.row_stats {
             s.resize(rows, [0.0; 2]);
         }
@@ -106,13 +104,32 @@ impl<'a> Workspace<'a> {
     }
 
     pub(super) fn begin_back(&mut self, program: &Program) {
-        let rows = self.ids.len();
-        for (buffer, width) in self.grads.iter_mut().zip(&program.grads.slots) {
-            buffer.resize(rows * width, 0.0);
-        }
         self.written.fill(false);
         self.met.fill(false);
         self.written[program.output.0] = true;
+        let slot = program.grad_place(program.output).slot;
+        self.grads[slot] = self.take_grads(program, slot);
+    }
+
+    /// The buffer of a slot with room for the block's rows, to be put back when it is written.
+    fn take_values(&mut self, program: &Program, slot: usize) -> Vec<Real> {
+        let mut buffer = std::mem::take(&mut self.values[slot]);
+        buffer.resize(self.ids.len() * program.values.slots[slot], 0.0);
+        buffer
+    }
+
+    /// As [`Workspace::take_values`], for gradients.
+    fn take_grads(&mut self, program: &Program, slot: usize) -> Vec<Real> {
+        let mut buffer = std::mem::take(&mut self.grads[slot]);
+        buffer.resize(self.ids.len() * program.grads.slots[slot], 0.0);
+        buffer
+    }
+
+    /// The buffer of an input with room for its rows, beside their nodes.
+    fn gathered(&mut self, input: usize, cols: usize) -> (&[u32], &mut [Real]) {
+        let buffer = &mut self.values[input];
+        buffer.resize(self.ids.len() * cols, 0.0);
+        (&self.ids, buffer)
     }
 
     pub(super) fn bind_direct(&mut self, input: usize, rows: &'a [Real]) {
@@ -120,7 +137,7 @@ impl<'a> Workspace<'a> {
     }
 
     pub(super) fn bind_gathered<T: Stored>(&mut self, input: usize, from: &Mat<T>) {
-        let (ids, out) = (&self.ids, &mut self.values[input]);
+        let (ids, out) = self.gathered(input, from.cols());
         for (i, out) in out.chunks_exact_mut(from.cols().max(1)).enumerate() {
             if let Some(&next) = ids.get(i + GATHER_AHEAD) {
                 prefetch_row(from.data(), next as usize * from.cols(), from.cols());
@@ -132,12 +149,12 @@ impl<'a> Workspace<'a> {
     /// Rows `span` of a matrix that has a row per row of the pass.
     pub(super) fn bind_positions(&mut self, input: usize, from: &Mat, span: Range<usize>) {
         let cols = from.cols();
-        self.values[input].copy_from_slice(&from.data()[span.start * cols..span.end * cols]);
+        self.gathered(input, cols).1.copy_from_slice(&from.data()[span.start * cols..span.end * cols]);
     }
 
     /// Rows of `A X`; neighbours in the table are added up in the block's own memory.
     pub(super) fn bind_product(&mut self, input: usize, a: SparseView<'_>, x: &Table) {
-        let (ids, out) = (&self.ids, &mut self.values[input]);
+        let (ids, out) = self.gathered(input, x.cols());
         // Rows that follow each other are made in one go.
         let mut done = 0;
         for run in ids.chunk_by(|a, b| a + 1 == *b) {
@@ -247,7 +264,7 @@ impl Context<'_> {
         if let Op::Dropout { src, rate, place: number, .. } = op {
             return self.forward_dropout(ws, (*src, dst), self.mask(*rate, *number));
         }
-        let mut buffer = std::mem::take(&mut ws.values[place.slot]);
+        let mut buffer = ws.take_values(p, place.slot);
         let mut out = view(&mut buffer, rows, place.col, cols, stride);
         let in_place = |v: Value| p.place(v) == place;
         match op {
@@ -401,7 +418,7 @@ impl Context<'_> {
         if from == to && mask.is_none() {
             return;
         }
-        let mut buffer = std::mem::take(&mut ws.values[to.slot]);
+        let mut buffer = ws.take_values(p, to.slot);
         let cols = p.raw.widths[dst.0];
         let mut out = view(&mut buffer, ws.ids.len(), to.col, cols, p.values.slots[to.slot]);
         if from != to {

@@ -197,7 +197,7 @@ impl<'a> Job<'a> {
     ) -> Workspace<'a> {
         let mut ws = self.pool().pop().unwrap_or_else(|| Workspace::new(self.program));
         rows.fill(span.clone(), &mut ws.ids);
-        ws.begin(self.program);
+        ws.begin();
         let made = self.program.raw.attention.as_ref().map(|a| a.input);
         for (i, input) in self.inputs.iter().enumerate() {
             if made == Some(i) {

@@ -33,7 +33,7 @@ impl Context<'_> {
         let dst = op.dst();
         let place = p.grad_place(dst);
         let (rows, cols, stride) = (ws.ids.len(), p.raw.widths[dst.0], p.grads.slots[place.slot]);
-        let mut buffer = std::mem::take(&mut ws.grads[place.slot]);
+        let mut buffer = ws.take_grads(p, place.slot);
         let mut d = view(&mut buffer, rows, place.col, cols, stride);
         match op {
             Op::Linear { src, w, .. } => self.linear_back(ws, src, *w, shared(&d), live, grads),
@@ -119,7 +119,7 @@ impl Context<'_> {
         let p = self.program;
         let place = p.grad_place(to);
         let first = !std::mem::replace(&mut ws.written[to.0], true);
-        let mut buffer = std::mem::take(&mut ws.grads[place.slot]);
+        let mut buffer = ws.take_grads(p, place.slot);
         let (rows, stride) = (ws.ids.len(), p.grads.slots[place.slot]);
         let mut out = view(&mut buffer, rows, place.col, p.raw.widths[to.0], stride);
         if first {
@@ -180,7 +180,7 @@ impl Context<'_> {
             return;
         }
         let (rows, cols) = (ws.ids.len(), p.raw.widths[v.0]);
-        let mut buffer = std::mem::take(&mut ws.grads[to.slot]);
+        let mut buffer = ws.take_grads(p, to.slot);
         let from = Rows { data: &ws.grads[slot][col..], rows, cols, stride: p.grads.slots[slot] };
         let mut out = view(&mut buffer, rows, to.col, cols, p.grads.slots[to.slot]);
         if first {
@@ -218,7 +218,7 @@ impl Context<'_> {
             if live[v.0] {
                 let to = p.grad_place(v);
                 let into = if std::mem::replace(&mut ws.written[v.0], true) { Into::Add } else { Into::Set };
-                let mut buffer = std::mem::take(&mut ws.grads[to.slot]);
+                let mut buffer = ws.take_grads(p, to.slot);
                 let out = view(&mut buffer, d.rows, to.col, width, p.grads.slots[to.slot]);
                 let summed = self.summed_weights(w, &places, width);
                 gemm::nt(d, self.term_weights(w, &places, summed.as_deref(), width), out, into);
