@@ -8,13 +8,14 @@
 //! crash comes at, one of the two is whole, and the checksum tells which.
 
 use crate::fingerprint::Fingerprint;
-use crate::{output, quoted, weights};
+use crate::weights::{self, Weights};
+use crate::{output, quoted};
 use iglu::checkpoint::{Checkpoint, Notes};
 use iglu::network::Network;
 use iglu::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// The newest generation.
@@ -65,8 +66,8 @@ struct Read {
 /// Writes the newest generation; on any failure there is still a whole one.
 pub fn save(folder: &Path, checkpoint: &Checkpoint, around: &Surroundings) -> Result<()> {
     let path = folder.join(LAST);
-    let bytes = to_bytes(checkpoint, around).map_err(|e| e.within(&quoted(&path)))?;
-    output::replace_keeping(&path, &folder.join(PREVIOUS), |sink| sink.write_all(&bytes))
+    let body = Body::new(checkpoint, around).map_err(|e| e.within(&quoted(&path)))?;
+    output::replace_keeping(&path, &folder.join(PREVIOUS), |sink| body.write_file(sink))
 }
 
 /// Reads the newest generation that is whole. Nothing, if there is none at all.
@@ -98,17 +99,49 @@ pub fn remove(folder: &Path) -> Result<()> {
     [LAST, PREVIOUS].iter().try_for_each(|name| output::remove(&folder.join(name)))
 }
 
-fn to_bytes(checkpoint: &Checkpoint, around: &Surroundings) -> Result<Vec<u8>> {
-    let written = Written { around, notes: &checkpoint.notes };
-    let notes = serde_json::to_vec(&written).map_err(|e| weights::unwritable(&e))?;
-    let mut body = (notes.len() as u64).to_le_bytes().to_vec();
-    body.extend(notes);
-    body.extend(weights::to_bytes(&checkpoint.tensors(), None)?);
-    let mut out = MAGIC.to_vec();
-    out.extend(VERSION.to_le_bytes());
-    out.extend(crc32fast::hash(&body).to_le_bytes());
-    out.extend(body);
-    Ok(out)
+/// All that follows the head.
+struct Body<'a> {
+    notes: Vec<u8>,
+    weights: Weights<'a>,
+}
+
+impl<'a> Body<'a> {
+    fn new(checkpoint: &'a Checkpoint, around: &Surroundings) -> Result<Self> {
+        let written = Written { around, notes: &checkpoint.notes };
+        let notes = serde_json::to_vec(&written).map_err(|e| weights::unwritable(&e))?;
+        Ok(Self { notes, weights: Weights::new(checkpoint.tensors(), None)? })
+    }
+
+    fn write(&self, sink: &mut impl Write) -> io::Result<()> {
+        sink.write_all(&(self.notes.len() as u64).to_le_bytes())?;
+        sink.write_all(&self.notes)?;
+        self.weights.write(sink)
+    }
+
+    /// The whole file; the body goes twice over its numbers, first for the checksum.
+    fn write_file(&self, sink: &mut impl Write) -> io::Result<()> {
+        let mut sum = Checksum::default();
+        self.write(&mut sum)?;
+        sink.write_all(MAGIC)?;
+        sink.write_all(&VERSION.to_le_bytes())?;
+        sink.write_all(&sum.0.finalize().to_le_bytes())?;
+        self.write(sink)
+    }
+}
+
+/// The CRC-32 of what is written to it.
+#[derive(Default)]
+struct Checksum(crc32fast::Hasher);
+
+impl Write for Checksum {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn read(path: &PathBuf) -> Result<Option<Found>> {
@@ -211,6 +244,12 @@ mod tests {
 
     fn around() -> Surroundings {
         Surroundings { source: "village".into(), data: Fingerprint::of(&village()), events: 17 }
+    }
+
+    fn to_bytes(checkpoint: &Checkpoint, around: &Surroundings) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        Body::new(checkpoint, around)?.write_file(&mut bytes).unwrap();
+        Ok(bytes)
     }
 
     fn ran(folder: &Path) -> Option<usize> {

@@ -5,7 +5,8 @@
 //! files; for the same reason the number of threads is not kept. Weights are read with suspicion: what is not a
 //! whole, finite network of the declared shape is refused.
 
-use crate::{output, quoted, weights};
+use crate::weights::{self, Weights};
+use crate::{output, quoted};
 use iglu::config::Config;
 use iglu::model::{Model, ModelShape};
 use iglu::network::Network;
@@ -41,8 +42,8 @@ struct Kind {
 
 /// Writes a model, replacing an old file only when all is on disk. Equal models give equal bytes.
 pub fn save(path: &Path, model: &Model) -> Result<()> {
-    let bytes = to_bytes(model).map_err(|e| e.within(&quoted(path)))?;
-    output::replace(path, |sink| sink.write_all(&bytes))
+    let weights = written(model).map_err(|e| e.within(&quoted(path)))?;
+    output::replace(path, |sink| weights.write(sink))
 }
 
 /// Reads a model; errors name the file and, where it has one, the tensor.
@@ -57,7 +58,13 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
 
 /// The bytes of a model's file. Equal models give equal bytes.
 pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
-    weights::to_bytes(&model.tensors(), Some((KEY, about(model)?)))
+    let mut bytes = Vec::new();
+    written(model)?.write(&mut bytes).map_err(|e| weights::unwritable(&e))?;
+    Ok(bytes)
+}
+
+fn written(model: &Model) -> Result<Weights<'_>> {
+    Weights::new(model.tensors(), Some((KEY, about(model)?)))
 }
 
 /// The JSON text of the metadata.

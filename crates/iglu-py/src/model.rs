@@ -80,8 +80,8 @@ impl Model {
     /// Everything learned, by name.
     fn tensors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let out = PyDict::new(py);
-        for (name, m) in self.core.tensors() {
-            out.set_item(name, arrays::to_numpy(py, m)?)?;
+        for (name, t) in self.core.tensors() {
+            out.set_item(name, arrays::to_numpy(py, t.into())?)?;
         }
         Ok(out)
     }

@@ -8,9 +8,10 @@ use crate::lazy::{EngineNumbers, EngineState};
 use crate::network::{ModelShape, Network};
 use crate::observe::{HistoryPoint, Seconds};
 use crate::optim::OptimState;
-use crate::tensors::Tensors;
-use crate::{Error, Mat, Real, Result};
+use crate::tensors::{Tensor, Tensors};
+use crate::{Error, Mat, Result};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A run at the end of an epoch.
 #[derive(Debug, Clone)]
@@ -18,7 +19,7 @@ pub struct Checkpoint {
     /// Everything but tensors.
     pub notes: Notes,
     pub(crate) engine: EngineState,
-    pub(crate) best: Option<Network>,
+    pub(crate) best: Option<Arc<Network>>,
 }
 
 /// The numbers of a [`Checkpoint`].
@@ -63,24 +64,23 @@ fn stale(k: usize) -> String {
 }
 
 impl Checkpoint {
-    /// Everything else, by name.
-    pub fn tensors(&self) -> Vec<(String, Mat)> {
-        let mut out: Vec<(String, Mat)> = Vec::new();
-        let mut add = |prefix: &str, network: &Network| {
-            out.extend(network.tensors().into_iter().map(|(name, m)| (format!("{prefix}{name}"), m)));
-        };
-        add(NOW, &self.engine.network);
-        self.best.iter().for_each(|best| add(BEST, best));
-        let line = |v: &Vec<Real>| Mat::from_vec(1, v.len(), v.clone());
+    /// Everything else, by name, borrowed.
+    pub fn tensors(&self) -> Vec<(String, Tensor<'_>)> {
+        let networks = [(NOW, Some(&self.engine.network)), (BEST, self.best.as_deref())];
+        let mut out: Vec<(String, Tensor<'_>)> = Vec::new();
+        for (prefix, network) in networks {
+            let tensors = network.into_iter().flat_map(Network::tensors);
+            out.extend(tensors.map(|(name, t)| (format!("{prefix}{name}"), t)));
+        }
         for (i, state) in self.engine.moments.iter().enumerate() {
             for p in 0..state.first.len() {
                 let [first, second] = moments(i + 1, p);
-                out.push((first, line(&state.first[p])));
-                out.extend(state.second.get(p).map(|v| (second, line(v))));
+                out.push((first, Tensor::line(&state.first[p])));
+                out.extend(state.second.get(p).map(|v| (second, Tensor::line(v))));
             }
         }
         for (i, rows) in self.engine.stale.iter().enumerate() {
-            out.extend(rows.iter().map(|rows| (stale(i + 1), rows.clone())));
+            out.extend(rows.iter().map(|rows| (stale(i + 1), rows.into())));
         }
         out
     }
@@ -94,7 +94,7 @@ impl Checkpoint {
             network.fill(prefix, &mut given).map(|()| network)
         };
         let network = read(NOW)?;
-        let best = notes.best.is_some().then(|| read(BEST)).transpose()?;
+        let best = notes.best.is_some().then(|| read(BEST)).transpose()?.map(Arc::new);
         let depth = network.depth();
         let numbers = notes.engine.clone();
         if [numbers.steps.len(), numbers.ages.len(), numbers.passes.len().wrapping_sub(2)] != [depth; 3] {
@@ -118,8 +118,8 @@ fn optimiser(network: &Network, k: usize, clock: u64, given: &mut Tensors) -> Re
     for (p, value) in network.at(k).params.iter().enumerate() {
         let [first, second] = moments(k, p);
         let size = value.data().len();
-        state.first.push(given.take(&first, 1, size)?.data().to_vec());
-        state.second.extend(given.take_any(&second).map(|m| m.data().to_vec()));
+        state.first.push(given.take(&first, 1, size)?.into_vec());
+        state.second.extend(given.take_any(&second).map(Mat::into_vec));
     }
     Ok(state)
 }

@@ -79,3 +79,4 @@ pub use pattern::Pattern;
 pub use permutation::Permutation;
 pub use scan::first_where;
 pub use table::{Storage, Table};
+pub use tensors::Tensor;

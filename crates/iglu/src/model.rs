@@ -8,7 +8,7 @@ use crate::look::Look;
 pub use crate::network::ModelShape;
 use crate::network::Network;
 use crate::side::{Graphs, Side};
-use crate::tensors::Tensors;
+use crate::tensors::{Tensor, Tensors};
 use crate::{Dataset, Error, Features, Interrupt, Mat, Real, Result, SparseMat};
 use std::sync::Arc;
 
@@ -134,8 +134,8 @@ impl Model {
 
     /// Everything learned, by name: parameters `layer1.w`, batch norm statistics `layer1.norm_state0` (mean above
     /// reciprocal deviation), feature scaling.
-    pub fn tensors(&self) -> Vec<(String, Mat)> {
-        let scaling = self.preprocess.columns.iter().map(|c| (SCALING.to_string(), c.clone()));
+    pub fn tensors(&self) -> Vec<(String, Tensor<'_>)> {
+        let scaling = self.preprocess.columns.iter().map(|c| (SCALING.to_string(), c.into()));
         scaling.chain(self.network.tensors()).collect()
     }
 

@@ -13,9 +13,10 @@ use crate::program::{
 use crate::rng::Key;
 use crate::side::Side;
 use crate::table::with_table;
-use crate::tensors::Tensors;
+use crate::tensors::{Tensor, Tensors};
 use crate::{Dataset, Error, Interrupt, Labels, Mat, Real, Result, Storage, Table};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// What a network takes and gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -319,14 +320,14 @@ impl Network {
 
     /// Everything learned, by name: parameters `layer1.w`, batch norm statistics `layer1.norm_state0` (mean above
     /// reciprocal deviation).
-    pub fn tensors(&self) -> Vec<(String, Mat)> {
-        let mut out = Vec::new();
+    pub fn tensors(&self) -> Vec<(String, Tensor<'_>)> {
+        let mut out: Vec<(String, Tensor<'_>)> = Vec::new();
         for layer in &self.layers {
             let params = layer.program.params().iter().zip(&layer.params);
-            out.extend(params.map(|(spec, value)| (layer.tensor(&spec.name), value.clone())));
+            out.extend(params.map(|(spec, value)| (layer.tensor(&spec.name), value.into())));
             for (i, norm) in layer.norms.iter().enumerate() {
-                let rows = [norm.mean.clone(), norm.rstd.clone()].concat();
-                out.push((layer.norm_tensor(i), Mat::from_vec(2, norm.mean.len(), rows)));
+                let values = Cow::Owned([&norm.mean[..], &norm.rstd[..]].concat());
+                out.push((layer.norm_tensor(i), Tensor { rows: 2, cols: norm.mean.len(), values }));
             }
         }
         out

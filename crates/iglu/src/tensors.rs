@@ -1,7 +1,38 @@
-//! Named matrices on their way in from outside: each is asked for once, by name and shape.
+//! Named matrices on their way out and in: out they are borrowed, in each is asked for once, by name and shape.
 
-use crate::{Error, Mat, Result};
+use crate::{Error, Mat, Real, Result};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+/// A matrix on its way out, borrowed from whoever has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tensor<'a> {
+    /// Its rows.
+    pub rows: usize,
+    /// Its columns.
+    pub cols: usize,
+    /// Its values, row after row.
+    pub values: Cow<'a, [Real]>,
+}
+
+impl<'a> Tensor<'a> {
+    /// A row of its own.
+    pub(crate) fn line(values: &'a [Real]) -> Self {
+        Self { rows: 1, cols: values.len(), values: Cow::Borrowed(values) }
+    }
+}
+
+impl<'a> From<&'a Mat> for Tensor<'a> {
+    fn from(m: &'a Mat) -> Self {
+        Self { rows: m.rows(), cols: m.cols(), values: Cow::Borrowed(m.data()) }
+    }
+}
+
+impl From<Tensor<'_>> for Mat {
+    fn from(t: Tensor<'_>) -> Self {
+        Self::from_vec(t.rows, t.cols, t.values.into_owned())
+    }
+}
 
 /// Matrices that nobody has asked for yet.
 pub(crate) struct Tensors(BTreeMap<String, Mat>);

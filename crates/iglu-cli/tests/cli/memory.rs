@@ -3,12 +3,14 @@
 use crate::harness::Scratch;
 use iglu::config::Config;
 use iglu::run::{Outline, Trials, memory_of};
+use iglu::{Features, SparseMat};
 use iglu_data::LoadOptions;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// The peak that is planned for a run, and the one it has, in bytes.
 fn peaks(scratch: &Scratch, source: &str, flags: &str) -> [f64; 2] {
-    let out = format!("{}-{}", source.replace([':', '@', '.'], "-"), flags.replace([' ', '=', '-'], ""));
+    let out = format!("{}-{}", source.replace([':', '@', '.', '/'], "-"), flags.replace([' ', '=', '-'], ""));
     let result = scratch.json(&format!("train {source} --quiet --json --epochs 2 --out {out} {flags}"));
     let text = String::from_utf8(scratch.read(&format!("{out}/events.jsonl"))).unwrap();
     let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
@@ -18,12 +20,33 @@ fn peaks(scratch: &Scratch, source: &str, flags: &str) -> [f64; 2] {
     [planned as f64, result["peak_rss_bytes"].as_f64().unwrap()]
 }
 
+/// A store whose features are many words of which a node has few; its path.
+fn wordy(scratch: &Scratch) -> String {
+    const WORDS: u64 = 6000;
+    let mut data = iglu_data::load("synth:arxiv@0.1", &LoadOptions::default()).unwrap();
+    let (nodes, key) = (data.graph.nodes(), iglu::rng::Key::new(1));
+    let (mut offsets, mut indices) = (vec![0], Vec::new());
+    for v in 0..nodes as u64 {
+        let words: BTreeSet<u32> = (0..40).map(|i| (key.u64(40 * v + i) % WORDS) as u32).collect();
+        indices.extend(words);
+        offsets.push(indices.len() as u64);
+    }
+    let values = vec![1.0; indices.len()];
+    data.features = Features::Sparse(SparseMat::from_parts(WORDS as usize, offsets, indices, values));
+    let path = scratch.path.join("wordy.iglu");
+    iglu_data::write_store(&path, &data).unwrap();
+    path.to_str().unwrap().to_string()
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_planned_is_what_is_used() {
     let scratch = Scratch::new("memory");
+    let wordy = wordy(&scratch);
     let quick = [("synth:arxiv@0.1", "")];
     let slow = [
+        (wordy.as_str(), ""),
+        (wordy.as_str(), "--set start=mlp --set lazy_dropout=off --set operator=mean"),
         ("synth:arxiv@0.3", ""),
         ("synth:arxiv@0.3", "--setting inductive"),
         ("synth:arxiv@0.3", "--order exact"),

@@ -29,7 +29,7 @@ impl From<Batches> for BatchSource {
 }
 
 /// Rows of a batch.
-pub(super) fn size(batch: Batch, rows: usize) -> usize {
+pub(crate) fn size(batch: Batch, rows: usize) -> usize {
     match batch {
         Batch::Auto => (rows / 8).clamp(32, 1024),
         Batch::Full => rows,

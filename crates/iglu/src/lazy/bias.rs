@@ -68,7 +68,7 @@ impl Engine<'_> {
         let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
         let mut lanes = Lanes::default();
         job.gradient(&call, RowSet::List(&sample.ids), &objective, &mut lanes);
-        lanes.gradient().to_vec()
+        lanes.into_gradient()
     }
 }
 

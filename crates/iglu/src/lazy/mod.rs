@@ -19,6 +19,7 @@ mod tests;
 pub mod work;
 
 pub use batches::BatchSource;
+pub(crate) use batches::size as batch_size;
 pub use engine::{Engine, StepTime};
 pub use passes::POLISH_RATE;
 pub use state::{EngineNumbers, EngineState};

@@ -301,6 +301,6 @@ impl Engine<'_> {
         let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
         let mut lanes = Lanes::default();
         job.gradient(&call, self.row_set(k), &objective, &mut lanes);
-        lanes.gradient().to_vec()
+        lanes.into_gradient()
     }
 }

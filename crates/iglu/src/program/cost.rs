@@ -23,7 +23,7 @@ pub struct Repeated {
 
 impl Program {
     /// Rows of a block.
-    pub(super) fn block(&self) -> usize {
+    pub(crate) fn block(&self) -> usize {
         let widest = self.raw.widths.iter().max().copied().unwrap_or(0);
         if widest > 512 { 512 } else { 256 }
     }

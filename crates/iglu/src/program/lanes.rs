@@ -4,9 +4,6 @@ use super::{ParamSpec, Program};
 use crate::{Mat, Real};
 use rayon::prelude::*;
 
-/// Most private copies of the parameter gradients.
-pub(super) const LANES: usize = 8;
-
 /// Private gradient accumulators, kept from batch to batch.
 #[derive(Default)]
 pub struct Lanes {
@@ -16,6 +13,9 @@ pub struct Lanes {
 }
 
 impl Lanes {
+    /// Most private copies.
+    pub(crate) const MOST: usize = 8;
+
     /// The first `lanes` copies, ready for a pass.
     pub(super) fn prepare(&mut self, program: &Program, lanes: usize) -> &mut [Vec<Mat>] {
         let fresh = || program.params().iter().map(|p| Mat::zeros(p.rows, p.cols)).collect();
@@ -50,6 +50,11 @@ impl Lanes {
                 sum.data_mut().chunks_mut(CHUNK).enumerate().for_each(add);
             }
         }
+    }
+
+    /// The sum of the last call, kept.
+    pub fn into_gradient(self) -> Vec<Mat> {
+        self.copies.into_iter().next().unwrap_or_default()
     }
 
     /// The sum of the last call.

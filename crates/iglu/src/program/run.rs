@@ -1,13 +1,13 @@
 //! Programs over many rows: blocks spread over the pool, private gradient accumulators, ordered reduction.
 //!
 //! Rows are cut into blocks of a size that depends on the program only; parameter gradients are accumulated in
-//! at most [`LANES`] private copies ([`Lanes`]), each fed by a fixed range of blocks, and added up in order. Results so do
+//! at most [`Lanes::MOST`] private copies ([`Lanes`]), each fed by a fixed range of blocks, and added up in order. Results so do
 //! not depend on the number of threads.
 
 use super::attend::{Attended, Heard};
 use super::exec::{Context, Dropping, GradSums, NormState, Workspace};
 use super::kept::{self, Kept};
-use super::lanes::{LANES, Lanes};
+use super::lanes::Lanes;
 use super::wanted::{Piece, Wanted};
 use super::{Op, Program, Value};
 use crate::kernels::gemm::Into;
@@ -358,7 +358,7 @@ impl<'a> Job<'a> {
         }
         let sweep = Sweep { context: self.context(call, &states), rows, live, attended };
         let blocks = self.blocks(rows);
-        let count = if lanes.is_some() { blocks.min(LANES) } else { blocks };
+        let count = if lanes.is_some() { blocks.min(Lanes::MOST) } else { blocks };
         let accumulators = match &mut lanes {
             Some(l) => {
                 let skip = self.program.inner_params();
@@ -401,7 +401,7 @@ impl<'a> Job<'a> {
         let Pass { call, rows, attended, .. } = *pass;
         let live = self.program.live(lanes.is_some(), wanted.iter().map(|w| w.value));
         let (blocks, skip) = (self.blocks(rows), self.program.inner_params());
-        let count = blocks.min(LANES);
+        let count = blocks.min(Lanes::MOST);
         let sums: Vec<Option<&mut [Mat]>> = match &mut lanes {
             Some(l) => l.prepare(self.program, count).iter_mut().map(|g| Some(&mut g[skip..])).collect(),
             None => (0..count).map(|_| None).collect(),

@@ -12,6 +12,7 @@ use crate::observe::{Control, Event, HistoryPoint, Observer, Report, Seconds, St
 use crate::optim::{Progress, Schedule};
 use crate::side::Sides;
 use crate::{Error, Result};
+use std::sync::Arc;
 
 /// How often the learning rate is halved before a run that diverges is given up.
 const HALVINGS: u32 = 3;
@@ -19,8 +20,15 @@ const HALVINGS: u32 = 3;
 /// The best state seen.
 struct Best {
     point: HistoryPoint,
-    network: Network,
+    /// Checkpoints have it, too.
+    network: Arc<Network>,
     evaluations_since: usize,
+}
+
+impl Best {
+    fn new(point: HistoryPoint, network: Network) -> Self {
+        Self { point, network: Arc::new(network), evaluations_since: 0 }
+    }
 }
 
 /// A run that has begun.
@@ -113,7 +121,7 @@ impl<'r> Course<'r> {
         (course.first, course.seconds, course.before, course.halvings) = (first, seconds, before, halvings);
         if let Some(Zero { point, network, .. }) = zero {
             course.zero = Some(point);
-            course.best = Some(Best { point, network, evaluations_since: 0 });
+            course.best = Some(Best::new(point, network));
         }
         Ok(Begun::Course(Box::new(course)))
     }
@@ -214,9 +222,10 @@ impl<'r> Course<'r> {
             return Ok(Control::Stop);
         }
         if self.ran < epochs && self.engine.can_pause(self.ran, self.epochs()[0]) {
-            let checkpoint = self.checkpoint();
-            observer.checkpoint(&checkpoint, Urgency::Routine)?;
-            self.last = Some(checkpoint);
+            // The one before goes first: there is no need for both.
+            self.last = None;
+            let last = self.last.insert(self.checkpoint());
+            observer.checkpoint(last, Urgency::Routine)?;
         }
         Ok(Control::Continue)
     }
@@ -258,7 +267,7 @@ impl<'r> Course<'r> {
             (Some(b), Some(v)) => b.point.val.is_none_or(|old| v > old),
         };
         if better {
-            self.best = Some(Best { point, network: self.engine.network().clone(), evaluations_since: 0 });
+            self.best = Some(Best::new(point, self.engine.network().clone()));
         } else if let Some(b) = &mut self.best {
             b.evaluations_since += 1;
         }
@@ -326,7 +335,7 @@ impl<'r> Course<'r> {
         let Ended { zero: Zero { point, config, network }, by } = over.left;
         (self.config, self.seconds, self.halvings) = (config, over.seconds, over.halvings);
         (self.ran, self.timed, self.zero, self.history) = (0, 0, Some(point), Vec::new());
-        self.best = Some(Best { point, network, evaluations_since: 0 });
+        self.best = Some(Best::new(point, network));
         self.ended = Some(by);
     }
 
@@ -339,6 +348,7 @@ impl<'r> Course<'r> {
 
     /// The best model, and how it went.
     pub(super) fn end(mut self) -> Result<Trained> {
+        self.last = None;
         let best = match self.best.take() {
             Some(best) => best,
             None if self.interrupted() => {
@@ -347,7 +357,7 @@ impl<'r> Course<'r> {
             }
             None => {
                 let point = self.score(f64::NAN)?;
-                Best { point, network: self.engine.network().clone(), evaluations_since: 0 }
+                Best::new(point, self.engine.network().clone())
             }
         };
         let (seconds, interrupted) = (self.spent(), self.interrupted());
@@ -362,7 +372,7 @@ impl<'r> Course<'r> {
             interrupted,
             ..self.run.report(best.point, seconds)
         };
-        Ok(Trained { model: self.run.model(self.config, best.network), report })
+        Ok(Trained { model: self.run.model(self.config, Arc::unwrap_or_clone(best.network)), report })
     }
 }
 

@@ -4,8 +4,9 @@ use super::decide;
 use super::start::{self, Trials};
 use crate::config::{Config, Order, Setting};
 use crate::look::Look;
-use crate::network::{ModelShape, Network};
-use crate::{Dataset, Features, Graph, Labels, Real, Result, latent};
+use crate::network::{Layer, ModelShape, Network};
+use crate::program::Lanes;
+use crate::{Dataset, Features, Graph, Labels, Real, Result, latent, lazy};
 
 /// Something large that a run holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +25,13 @@ const BASE: u64 = 20 << 20;
 /// Most that allocators keep of memory that was given back: smaller buffers, for the next ones.
 const RETAINED: u64 = 48 << 20;
 
-/// Copies of the parameters: themselves, two moments, the best, those of the last checkpoint, and gradients.
-const COPIES: u64 = 10;
+/// Copies of the parameters of a run under way: themselves, two moments, the best, all but that in the last checkpoint, and
+/// two gradients that are compared. Those of a mini-batch come on top.
+const COPIES: u64 = 9;
+
+/// The same while alternatives are tried: two networks with moments, the starts that others may share, the first that had a
+/// score, and the two gradients.
+const TRIED: u64 = 12;
 
 /// Everything of size that training holds at its peak, the largest first.
 ///
@@ -140,8 +146,25 @@ impl Sizes<'_> {
             item("aggregates", engines * self.aggregates(), cached),
             item("gradients of embeddings", engines * self.gradients(), cached),
             item("work space", engines * self.work(), narrower),
-            item("parameters and optimiser", networks * COPIES * 4 * self.params(), narrower),
+            item("parameters and optimiser", self.copies(networks, engines) * 4 * self.params(), narrower),
         ]
+    }
+
+    /// How many times the parameters are there.
+    fn copies(&self, networks: u64, engines: u64) -> u64 {
+        if networks > 1 { TRIED + engines * self.lanes() } else { COPIES + self.lanes() }
+    }
+
+    /// Copies in which the gradients of a step are summed.
+    fn lanes(&self) -> u64 {
+        let (train, exact) = (&self.config.train, self.config.train.order == Order::Exact);
+        let batch = if exact { self.data.nodes } else { lazy::batch_size(train.batch, self.data.train) };
+        // What attention hears comes from many nodes.
+        let inner = if self.attends() { Lanes::MOST } else { 0 };
+        let blocks = |layer: &Layer| batch.div_ceil(layer.program.block()).min(Lanes::MOST);
+        let most = self.network.layers().iter().map(blocks).max().unwrap_or(1);
+        // A whole gradient is put together from those of the layers.
+        (most + inner) as u64 + u64::from(exact)
     }
 
     fn params(&self) -> u64 {

@@ -7,7 +7,7 @@ use crate::metrics::Metric;
 use crate::observe::{Control, Event, HistoryPoint, Observer, RefreshPoint, Urgency};
 use crate::optim::Method;
 use crate::rng::Key;
-use crate::{Dataset, EdgeOptions, Error, Features, Graph, Interrupt, Labels, Mat, Result, Split};
+use crate::{Dataset, EdgeOptions, Error, Features, Graph, Interrupt, Labels, Mat, Result, Split, Tensor};
 
 const NODES: u32 = 120;
 
@@ -67,13 +67,17 @@ fn in_threads<T: Send>(count: usize, work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap().install(work)
 }
 
+fn owned(tensors: Vec<(String, Tensor<'_>)>) -> Vec<(String, Mat)> {
+    tensors.into_iter().map(|(name, t)| (name, t.into())).collect()
+}
+
 /// Everything of a result but the time.
 type Timeless = (Vec<(String, Mat)>, Vec<HistoryPoint>, Vec<RefreshPoint>, [Option<f64>; 2]);
 
 fn timeless(trained: &Trained) -> Timeless {
     let report = &trained.report;
     let history = report.history.iter().map(|p| HistoryPoint { train_seconds: 0.0, ..*p }).collect();
-    (trained.model.tensors(), history, report.bias.clone(), [report.val, report.test])
+    (owned(trained.model.tensors()), history, report.bias.clone(), [report.val, report.test])
 }
 
 /// Goes on from every checkpoint of a run, with other numbers of threads; returns how many there were.
@@ -82,7 +86,7 @@ fn check_resumes(config: &Config, what: &str) -> usize {
     let mut witness = Witness::default();
     let whole = timeless(&Fit::new(config, &data).run(&mut witness).unwrap());
     for (i, (checkpoint, _)) in witness.checkpoints.iter().enumerate() {
-        let back = Checkpoint::from_tensors(checkpoint.notes.clone(), checkpoint.tensors()).unwrap();
+        let back = Checkpoint::from_tensors(checkpoint.notes.clone(), owned(checkpoint.tensors())).unwrap();
         let resumed = in_threads(1 + i % 3, || {
             let trained = Fit::new(config, &data).resume(back).run(&mut Witness::default());
             timeless(&trained.unwrap())
