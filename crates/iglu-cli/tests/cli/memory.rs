@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 /// The peak that is planned for a run, and the one it has, in bytes.
 fn peaks(scratch: &Scratch, source: &str, flags: &str) -> [f64; 2] {
-    let out = format!("{}-{}", source.replace([':', '@', '.', '/'], "-"), flags.replace([' ', '=', '-'], ""));
+    let out =
+        format!("run-{}-{}", source.replace([':', '@', '.', '/'], "-"), flags.replace([' ', '=', '-'], ""));
     let result = scratch.json(&format!("train {source} --quiet --json --epochs 2 --out {out} {flags}"));
     let text = String::from_utf8(scratch.read(&format!("{out}/events.jsonl"))).unwrap();
     let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();

@@ -29,9 +29,9 @@ const RETAINED: u64 = 48 << 20;
 /// two gradients that are compared. Those of a mini-batch come on top.
 const COPIES: u64 = 9;
 
-/// The same while alternatives are tried: two networks with moments, the starts that others may share, the first that had a
-/// score, and the two gradients.
-const TRIED: u64 = 12;
+/// The same while alternatives are tried: two networks with moments, three starts that others may share, the first that had
+/// a score, the two gradients, and what lies idle between them.
+const TRIED: u64 = 15;
 
 /// Everything of size that training holds at its peak, the largest first.
 ///
@@ -116,6 +116,11 @@ impl Outline {
     }
 }
 
+/// Parameters of a layer.
+fn size(layer: &Layer) -> u64 {
+    layer.program.params().iter().map(|p| (p.rows * p.cols) as u64).sum()
+}
+
 struct Sizes<'a> {
     config: &'a Config,
     data: &'a Outline,
@@ -161,15 +166,14 @@ impl Sizes<'_> {
         let batch = if exact { self.data.nodes } else { lazy::batch_size(train.batch, self.data.train) };
         // What attention hears comes from many nodes.
         let inner = if self.attends() { Lanes::MOST } else { 0 };
-        let blocks = |layer: &Layer| batch.div_ceil(layer.program.block()).min(Lanes::MOST);
-        let most = self.network.layers().iter().map(blocks).max().unwrap_or(1);
+        // One layer has nearly all parameters where they matter.
+        let largest = self.network.layers().iter().max_by_key(|l| size(l)).map_or(1, |l| l.program.block());
         // A whole gradient is put together from those of the layers.
-        (most + inner) as u64 + u64::from(exact)
+        (batch.div_ceil(largest).min(Lanes::MOST) + inner) as u64 + u64::from(exact)
     }
 
     fn params(&self) -> u64 {
-        let specs = self.network.layers().iter().flat_map(|layer| layer.program.params());
-        specs.map(|p| (p.rows * p.cols) as u64).sum()
+        self.network.layers().iter().map(size).sum()
     }
 
     fn inductive(&self) -> bool {
