@@ -4,11 +4,11 @@
 //! Stamps say what was made from what: a `Z^k` older than `X^{k-1}` is recomputed when somebody needs it, and
 //! never otherwise.
 
-use crate::Table;
 use crate::network::{Network, inputs};
 use crate::observe::Stopwatch;
-use crate::program::{Job, Program};
+use crate::program::{Input, Job, Program};
 use crate::side::Side;
+use crate::{Scratch, Table};
 
 /// Embeddings, aggregates and incomplete gradients of one side.
 #[derive(Debug, Default)]
@@ -84,7 +84,7 @@ impl Caches {
     }
 
     /// Makes `Z^k` match `X^{k-1}`.
-    pub fn ensure_z(&mut self, k: usize, network: &Network, side: &Side) {
+    pub fn ensure_z(&mut self, k: usize, network: &Network, side: &Side, scratch: &Scratch) {
         let layer = network.at(k);
         if k == 1 || layer.look.parts() == 0 || self.z_made[k] > self.x_made[k - 1] {
             return;
@@ -92,15 +92,32 @@ impl Caches {
         let watch = Stopwatch::new();
         let x = &self.x[k - 1];
         assert_eq!(x.rows(), side.nodes(), "X^{} has been computed", k - 1);
+        let make = || Table::take(scratch, x.storage(), x.rows(), x.cols());
+        self.z[k].resize_with(layer.look.parts(), make);
         side.aggregate(layer, x, &mut self.z[k]);
         self.z_made[k] = self.tick();
         self.seconds += watch.seconds();
     }
 
+    /// Gives `Z^k` away; whoever needs it after that makes it again.
+    pub fn take_z(&mut self, k: usize) -> Vec<Table> {
+        self.z_made[k] = 0;
+        std::mem::take(&mut self.z[k])
+    }
+
     /// A program bound to what its inputs hold.
     pub fn job<'a>(&'a self, program: &'a Program, side: &'a Side) -> Job<'a> {
-        let inputs = inputs(program, side, |m| &self.x[m], |layer, part| (&self.z[layer][part]).into());
-        Job::new(program, inputs, side.pattern())
+        self.job_with(program, side, |layer, part| (&self.z[layer][part]).into())
+    }
+
+    /// The same with aggregates from elsewhere.
+    pub fn job_with<'a>(
+        &'a self,
+        program: &'a Program,
+        side: &'a Side,
+        z: impl Fn(usize, usize) -> Input<'a>,
+    ) -> Job<'a> {
+        Job::new(program, inputs(program, side, |m| &self.x[m], z), side.pattern())
     }
 
     /// Bytes held.

@@ -165,8 +165,7 @@ impl Side {
 
     /// `Z^k` of a layer above the first from `X^{k-1}`, in place where `z` has room.
     pub fn aggregate(&self, layer: &Layer, x: &Table, z: &mut Vec<Table>) {
-        let parts = layer.look.parts();
-        z.resize_with(parts, || Table::zeros(x.storage(), x.rows(), x.cols()));
+        z.resize_with(layer.look.parts(), || Table::zeros(x.storage(), x.rows(), x.cols()));
         if layer.look == Look::Moments {
             let way = self.moments.as_ref().expect("made for the layer");
             let [a, b, c, d] = &mut z[..] else { unreachable!("four moments") };
@@ -185,9 +184,9 @@ impl Side {
     }
 
     /// Adds the gradient at `X` of a layer's moments to `alpha`.
-    pub fn add_moments_back(&self, x: &Table, z: &[Table], d: Four<&Mat>, alpha: &mut Table) {
+    pub fn add_moments_back(&self, x: &Table, z: &[&Table], d: Four<&Mat>, alpha: &mut Table) {
         let way = self.moments.as_ref().expect("made for the layer");
-        let z: Four<_> = std::array::from_fn(|i| unrounded(&z[i]));
+        let z: Four<_> = std::array::from_fn(|i| unrounded(z[i]));
         let (graph, back) = (neighbours(&way.graph), neighbours(&way.back));
         let m = MomentsBack { graph, back, x: unrounded(x), z, d: d.map(rows_of) };
         moments::moments_back(m, alpha.full_mut().expect(UNROUNDED).data_mut());

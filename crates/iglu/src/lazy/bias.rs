@@ -52,7 +52,7 @@ impl Engine<'_> {
 
     pub(super) fn measure_bias(&mut self, k: usize, stale: &StaleSample) {
         let fresh = self.caches.alpha[k].select(&stale.ids);
-        self.caches.ensure_z(k, &self.network, &self.side);
+        self.caches.ensure_z(k, &self.network, &self.side, &self.scratch);
         let old = self.sampled_gradient(k, stale, &stale.alpha);
         let new = self.sampled_gradient(k, stale, &fresh);
         let (bias, cosine) = compare(&old, &new);

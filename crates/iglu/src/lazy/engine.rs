@@ -264,6 +264,7 @@ impl<'a> Engine<'a> {
         let kind = match step {
             Step::RefreshX(k) => {
                 self.refresh_x(k);
+                self.release_alpha(k);
                 0
             }
             Step::RefreshAlpha(k) => {
@@ -298,7 +299,7 @@ impl<'a> Engine<'a> {
         if from < 2 || !self.caches.fresh(from - 1, &self.network) {
             return None;
         }
-        self.caches.ensure_z(from, &self.network, &self.side);
+        self.caches.ensure_z(from, &self.network, &self.side, &self.scratch);
         let job = self.caches.job(tail, &self.side);
         let (params, norms) = (self.network.params_from(from), self.network.norms_from(from));
         let call = Call { params: &params, norms: Norms::Stored(&norms), dropping: Dropping::Off };

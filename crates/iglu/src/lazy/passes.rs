@@ -70,7 +70,7 @@ impl Engine<'_> {
         if self.network.at(k).params.is_empty() {
             return Ok(());
         }
-        self.caches.ensure_z(k, &self.network, &self.side);
+        self.caches.ensure_z(k, &self.network, &self.side, &self.scratch);
         if self.control.active() {
             self.centre(k);
         }
@@ -139,7 +139,7 @@ impl Engine<'_> {
 
     /// `Tail(k)`: layers k..L together on the fresh mini-batch loss.
     pub(super) fn train_tail(&mut self, k: usize, moment: Moment) -> Result<()> {
-        self.caches.ensure_z(k, &self.network, &self.side);
+        self.caches.ensure_z(k, &self.network, &self.side, &self.scratch);
         let passes = self.config.train.tail_passes.or(super::passes(&self.config));
         let visit = self.visit_batches(k, passes, moment, true);
         let loss = self.tail_batches(k, &visit, |e, share| e.rate(moment, share))?;
@@ -151,7 +151,7 @@ impl Engine<'_> {
     pub(super) fn first_tail(&mut self) -> Result<()> {
         let k = self.tail_from();
         let moment = Moment { epoch: 0, epochs: 1, part: 0, parts: 1 };
-        self.caches.ensure_z(k, &self.network, &self.side);
+        self.caches.ensure_z(k, &self.network, &self.side, &self.scratch);
         let visit = self.visit_batches(k, self.config.train.start_tail, moment, true);
         let rate = self.rate_factor * self.config.optim.lr;
         let loss = self.tail_batches(k, &visit, |_, _| rate)?;
@@ -228,11 +228,11 @@ impl Engine<'_> {
             other => other,
         };
         for k in 1..top {
-            self.caches.ensure_z(k, &self.network, &self.side);
+            self.caches.ensure_z(k, &self.network, &self.side, &self.scratch);
             self.refresh_norms(k, keyed(k));
             self.make_x(k, keyed(k));
         }
-        self.caches.ensure_z(top, &self.network, &self.side);
+        self.caches.ensure_z(top, &self.network, &self.side, &self.scratch);
         let mut grads = vec![Vec::new(); depth + 1];
         let width = |k: usize| if k == 0 { 0 } else { self.network.width(k) };
         let mut alphas: Vec<Table> =
@@ -241,6 +241,8 @@ impl Engine<'_> {
         let loss = self.exact_tail(keyed(top), &mut alphas, &mut lanes, &mut grads);
         for k in (1..top).rev() {
             let alpha = std::mem::take(&mut alphas[k]);
+            // The layers below will change X^{k-1} before Z^k is read again.
+            let z = (k > 1).then(|| self.caches.take_z(k));
             let upper = Lazy { alpha: &alpha, scale: 1.0, proximal: None, mask: None };
             let params = self.network.at(k).param_refs();
             let pull = Pull {
@@ -253,7 +255,7 @@ impl Engine<'_> {
             };
             let mut targets: Vec<(usize, &mut Table)> =
                 alphas.iter_mut().enumerate().take(k).skip(1).collect();
-            self.pull(&pull, &mut targets, Some(&mut lanes));
+            self.pull(&pull, z, &mut targets, Some(&mut lanes));
             grads[k] = lanes.gradient().to_vec();
             alpha.give(&self.scratch);
         }
@@ -283,7 +285,7 @@ impl Engine<'_> {
         let (rows, task) = self.loss_rows(program);
         let pull = Pull { program, from: top, params: &params, rows, objective: &task, dropping };
         let mut targets: Vec<(usize, &mut Table)> = alphas.iter_mut().enumerate().skip(1).collect();
-        let loss = self.pull(&pull, &mut targets, Some(lanes));
+        let loss = self.pull(&pull, None, &mut targets, Some(lanes));
         let mut all = lanes.gradient().to_vec().into_iter();
         for k in top..=self.network.depth() {
             grads[k] = all.by_ref().take(self.network.at(k).params.len()).collect();
@@ -293,7 +295,7 @@ impl Engine<'_> {
 
     /// Gradient of layer k's parameters from the cached `alpha^k` over all its rows (Lemma 1.1).
     pub fn lazy_gradient(&mut self, k: usize) -> Vec<Mat> {
-        self.caches.ensure_z(k, &self.network, &self.side);
+        self.caches.ensure_z(k, &self.network, &self.side, &self.scratch);
         let objective = Lazy { alpha: &self.caches.alpha[k], scale: 1.0, proximal: None, mask: None };
         let program = &self.programs[k];
         let job = self.caches.job(program, &self.side);

@@ -2,11 +2,13 @@
 
 use super::engine::{Engine, Moment};
 use super::objective::{Lazy, Task};
+use crate::config::Order;
 use crate::kernels::stored::{self, Stored};
 use crate::kernels::{Rows, RowsMut, gemm, rowwise};
 use crate::look::Look;
 use crate::program::{
-    Call, Dropping, Heard, Lanes, LinearUse, Norms, Objective, Program, Put, RowSet, Source, Value, Wanted,
+    Call, Dropping, Heard, Input, Lanes, LinearUse, Norms, Objective, Program, Put, RowSet, Source, Value,
+    Wanted,
 };
 use crate::table::with_table;
 use crate::{Mat, Real, Result, Table};
@@ -51,7 +53,7 @@ impl Engine<'_> {
     /// `Z^k` and `X^k` of all rows; keeps what the visit has gained along `alpha^k`.
     pub(super) fn refresh_x(&mut self, k: usize) {
         if k > 1 {
-            self.caches.ensure_z(k, &self.network, &self.side);
+            self.caches.ensure_z(k, &self.network, &self.side, &self.scratch);
         }
         self.refresh_norms(k, Dropping::Off);
         if k >= self.plan.uncached {
@@ -120,12 +122,8 @@ impl Engine<'_> {
     pub(super) fn refresh_alpha(&mut self, k: usize, moment: Moment) -> Result<()> {
         let sample = self.bias_sample(k);
         let (n, width, depth) = (self.side.nodes(), self.network.width(k), self.network.depth());
-        let mut alpha = std::mem::take(&mut self.caches.alpha[k]);
-        if alpha.rows() == n {
-            alpha.clear();
-        } else {
-            alpha = Table::zeros(self.network.at(k).storage, n, width);
-        }
+        std::mem::take(&mut self.caches.alpha[k]).give(&self.scratch);
+        let mut alpha = Table::take_zeros(&self.scratch, self.network.at(k).storage, n, width);
         if k == depth {
             self.loss_gradient(&mut alpha);
         } else {
@@ -148,6 +146,17 @@ impl Engine<'_> {
         Ok(())
     }
 
+    /// Gives `alpha^k` back once its layer is trained and refreshed, where it will be made anew before it is used again;
+    /// what telemetry compares with its successor is kept.
+    pub(super) fn release_alpha(&mut self, k: usize) {
+        let train = &self.config.train;
+        if train.order != Order::Inverted || train.frequency < 1.0 || self.caches.alpha[k].rows() == 0 {
+            return;
+        }
+        self.stale[k] = self.sampled_alpha(k);
+        std::mem::take(&mut self.caches.alpha[k]).give(&self.scratch);
+    }
+
     /// `G`, from the cached logits.
     fn loss_gradient(&mut self, g: &mut Table) {
         let full = "logits are kept in full";
@@ -166,7 +175,8 @@ impl Engine<'_> {
         if !self.network.at(m).reads(k) {
             return;
         }
-        self.caches.ensure_z(m, &self.network, &self.side);
+        self.caches.ensure_z(m, &self.network, &self.side, &self.scratch);
+        let z = self.last_z(m, k, m);
         let upper = Lazy { alpha: &self.caches.alpha[m], scale: 1.0, proximal: None, mask: None };
         let params = self.network.at(m).param_refs();
         let rows = self.row_set(m);
@@ -178,18 +188,27 @@ impl Engine<'_> {
             objective: &upper,
             dropping: Dropping::Off,
         };
-        self.pull(&pull, &mut [(k, alpha)], None);
+        self.pull(&pull, z, &mut [(k, alpha)], None);
+    }
+
+    /// `Z^m`, where `alpha^k` is the last that layers m to `upto` pass down before `X^{m-1}` changes: then the gradient may
+    /// have its place.
+    fn last_z(&mut self, m: usize, k: usize, upto: usize) -> Option<Vec<Table>> {
+        let frozen = self.config.train.order == Order::Backprop && self.config.train.frequency < 1.0;
+        let again = (1..k).any(|j| (m..=upto).any(|m| self.network.at(m).reads(j)));
+        (!frozen && !again && m > 1).then(|| self.caches.take_z(m))
     }
 
     /// Adds what the layers trained on the fresh loss pass down to `alpha^k`; returns the loss.
     fn pull_tail(&mut self, k: usize, alpha: &mut Table) -> f64 {
         let from = self.plan.uncached;
-        self.caches.ensure_z(from, &self.network, &self.side);
+        self.caches.ensure_z(from, &self.network, &self.side, &self.scratch);
+        let z = self.last_z(from, k, self.network.depth());
         let program = self.tail.as_ref().expect("a plan with a tail has its program");
         let (rows, task) = self.loss_rows(program);
         let params = self.network.params_from(from);
         let pull = Pull { program, from, params: &params, rows, objective: &task, dropping: Dropping::Off };
-        self.pull(&pull, &mut [(k, alpha)], None)
+        self.pull(&pull, z, &mut [(k, alpha)], None)
     }
 
     /// Rows with a gradient at layer m; all rows where batch norms need everybody's statistics.
@@ -224,10 +243,12 @@ impl Engine<'_> {
     }
 
     /// The vector-Jacobian product of some layers, added to `alpha^k` for each target `(k, alpha^k)`; parameter
-    /// gradients into `lanes`. Returns the objective's value.
+    /// gradients into `lanes`. `z` is the aggregate of the first of them where nobody needs it after that: gradients
+    /// take its place. Returns the objective's value.
     pub(super) fn pull(
         &self,
         pull: &Pull<'_>,
+        z: Option<Vec<Table>>,
         targets: &mut [(usize, &mut Table)],
         lanes: Option<&mut Lanes>,
     ) -> f64 {
@@ -242,24 +263,30 @@ impl Engine<'_> {
             listened.filter(|m| targets.iter().any(|(k, _)| k == m && *k > 0)).map(|m| (m, Heard::default()));
         let (own, sent): (Vec<Route>, Vec<Route>) =
             routes.into_iter().partition(|r| matches!(r.way, Way::Own));
-        let mut parts: Vec<Table> = sent.iter().map(|r| self.place(r, pull.rows, targets)).collect();
-        let job = self.caches.job(pull.program, &self.side);
+        let mut z: Vec<Option<Table>> = z.unwrap_or_default().into_iter().map(Some).collect();
+        let mut parts: Vec<(Put, Table)> =
+            sent.iter().map(|r| self.place(r, pull, &mut z, targets)).collect();
+        let width = self.network.width(pull.from - 1);
+        let job = self.caches.job_with(pull.program, &self.side, |layer, part| match z.get(part) {
+            Some(None) if layer == pull.from => Input::Lent(width),
+            Some(Some(table)) if layer == pull.from => table.into(),
+            _ => (&self.caches.z[layer][part]).into(),
+        });
         let call = Call { params: pull.params, norms: Norms::Batch, dropping: pull.dropping };
         let mut wanted: Vec<Wanted<'_>> = Vec::new();
         for (k, alpha) in targets.iter_mut() {
             let to = own.iter().find(|r| r.target == *k);
             wanted.extend(to.map(|r| Wanted::at_nodes(r.value, alpha)));
         }
-        for (route, part) in sent.iter().zip(&mut parts) {
-            let put = if let RowSet::All(_) = pull.rows { Put::InOrder } else { Put::AtNodes };
-            wanted.push(Wanted { value: route.value, out: part, put });
+        for (route, (put, part)) in sent.iter().zip(&mut parts) {
+            wanted.push(Wanted { value: route.value, out: part, put: *put });
         }
         let ears = heard.as_mut().map(|(_, heard)| heard);
         let value = job.gradients_heard(&call, pull.rows, pull.objective, lanes, &mut wanted, ears);
         drop((job, wanted));
         let mut moments: Vec<(usize, Mat)> = Vec::new();
         let layer = self.network.at(pull.from);
-        for (route, d) in sent.iter().zip(parts) {
+        for (route, (_, d)) in sent.iter().zip(parts) {
             let Way::Neighbours { part, map } = route.way else { unreachable!("sent to neighbours") };
             if layer.look == Look::Moments {
                 moments.push((part, d.into_full()));
@@ -268,20 +295,42 @@ impl Engine<'_> {
             }
         }
         if !moments.is_empty() {
-            self.add_moments(pull.from, moments, target(targets, pull.from - 1));
+            let kept = self.caches.z[pull.from].iter();
+            let z: Vec<&Table> = kept.chain(z.iter().flatten()).collect();
+            self.add_moments(pull.from, &z, moments, target(targets, pull.from - 1));
         }
         if let Some((m, heard)) = heard {
             let rows = heard.ids.as_deref().map_or(RowSet::All(self.side.nodes()), RowSet::List);
             with_table!(target(targets, m), alpha => scatter(&heard.d, rows, alpha));
         }
+        z.into_iter().flatten().for_each(|z| z.give(&self.scratch));
         value
     }
 
-    /// A row for every node, for what is sent to its neighbours; zeros where not every row is in the pass.
-    fn place(&self, route: &Route, rows: RowSet<'_>, targets: &mut [(usize, &mut Table)]) -> Table {
+    /// A row for every node, for what is sent to its neighbours: the aggregate itself where it may be had, else zeros where
+    /// not every row is in the pass.
+    fn place(
+        &self,
+        route: &Route,
+        pull: &Pull<'_>,
+        z: &mut [Option<Table>],
+        targets: &mut [(usize, &mut Table)],
+    ) -> (Put, Table) {
         let storage = target(targets, route.target).storage();
-        let take = if let RowSet::All(_) = rows { Table::take } else { Table::take_zeros };
-        take(&self.scratch, storage, self.side.nodes(), route.width)
+        if let Way::Neighbours { part, map: None } = route.way
+            && self.network.at(pull.from).look.is_linear()
+            && pull.program.batch_norms() == 0
+            && let Some(lent) = z.get_mut(part)
+            && lent.as_ref().is_some_and(|z| z.storage() == storage)
+            && let Some(table) = lent.take()
+        {
+            return (Put::InExchange, table);
+        }
+        let (n, width) = (self.side.nodes(), route.width);
+        match pull.rows {
+            RowSet::All(_) => (Put::InOrder, Table::take(&self.scratch, storage, n, width)),
+            RowSet::List(_) => (Put::AtNodes, Table::take_zeros(&self.scratch, storage, n, width)),
+        }
     }
 
     /// Adds `A^T d` to `alpha`, and takes the way through the linear map after that where the gradient was taken before
@@ -302,18 +351,18 @@ impl Engine<'_> {
     }
 
     /// Adds what the moments of layer k send back to `alpha^{k-1}`.
-    fn add_moments(&self, k: usize, mut given: Vec<(usize, Mat)>, alpha: &mut Table) {
+    fn add_moments(&self, k: usize, z: &[&Table], mut given: Vec<(usize, Mat)>, alpha: &mut Table) {
         given.sort_by_key(|(part, _)| *part);
         let d: Vec<Mat> = given.into_iter().map(|(_, d)| d).collect();
         let [a, b, c, e] = &d[..] else { unreachable!("a layer reads all four moments") };
-        self.side.add_moments_back(&self.caches.x[k - 1], &self.caches.z[k], [a, b, c, e], alpha);
+        self.side.add_moments_back(&self.caches.x[k - 1], z, [a, b, c, e], alpha);
         d.into_iter().for_each(|d| self.scratch.give(d));
     }
 
     /// Training loss of the present tail on the present caches: one dense forward.
     pub(super) fn tail_loss(&mut self) -> f64 {
         let from = self.tail_from();
-        self.caches.ensure_z(from, &self.network, &self.side);
+        self.caches.ensure_z(from, &self.network, &self.side, &self.scratch);
         let program = self.tail.as_ref().expect("a plan with a tail has its program");
         let params = self.network.params_from(from);
         let job = self.caches.job(program, &self.side);

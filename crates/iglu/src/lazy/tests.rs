@@ -333,6 +333,7 @@ fn passes_never_aggregate() {
     let data = dataset(false, false);
     with_engine(&config(Order::Inverted), &data, |e| {
         e.refresh_everything();
+        (2..=3).for_each(|k| e.caches.ensure_z(k, &e.network, &e.side, &e.scratch));
         let before = e.caches.z.clone();
         let moment = Moment { epoch: 0, epochs: 10, part: 0, parts: 1 };
         e.train(1, moment).unwrap();
@@ -385,7 +386,7 @@ impl Engine<'_> {
     fn tail_gradient(&mut self) -> Vec<Mat> {
         use crate::program::{Call, Lanes, Norms};
         let from = self.plan.tail;
-        self.caches.ensure_z(from, &self.network, &self.side);
+        self.caches.ensure_z(from, &self.network, &self.side, &self.scratch);
         let program = self.tail.as_ref().unwrap();
         let job = self.caches.job(program, &self.side);
         let params = self.network.params_from(from);

@@ -146,6 +146,15 @@ impl<'a> Workspace<'a> {
         }
     }
 
+    /// Rows of the block's nodes from a piece of a table that begins with row `first`.
+    pub(super) fn bind_piece<T: Stored>(&mut self, input: usize, first: usize, piece: &[T], cols: usize) {
+        let (ids, out) = self.gathered(input, cols);
+        for (id, out) in ids.iter().zip(out.chunks_exact_mut(cols)) {
+            let at = (*id as usize - first) * cols;
+            stored::copy(&piece[at..at + cols], out);
+        }
+    }
+
     /// Rows `span` of a matrix that has a row per row of the pass.
     pub(super) fn bind_positions(&mut self, input: usize, from: &Mat, span: Range<usize>) {
         let cols = from.cols();

@@ -8,7 +8,7 @@ use super::attend::{Attended, Heard};
 use super::exec::{Context, Dropping, GradSums, NormState, Workspace};
 use super::kept::{self, Kept};
 use super::lanes::Lanes;
-use super::wanted::{Piece, Wanted};
+use super::wanted::{Piece, Put, Wanted};
 use super::{Op, Program, Value};
 use crate::kernels::gemm::Into;
 use crate::kernels::rowwise;
@@ -32,6 +32,8 @@ pub enum Input<'a> {
     Sparse(&'a SparseMat),
     /// Rows of `A X`, made where they are needed and rounded as `X` is.
     Product(SparseView<'a>, &'a Table),
+    /// Dense rows of so many columns that whoever wants their gradient lends ([`super::Put::InExchange`]).
+    Lent(usize),
 }
 
 impl<'a> From<&'a Table> for Input<'a> {
@@ -151,6 +153,7 @@ impl<'a> Job<'a> {
                 Input::Half(m) => m.cols(),
                 Input::Sparse(m) => m.cols(),
                 Input::Product(_, x) => x.cols(),
+                Input::Lent(cols) => *cols,
             };
             assert_eq!(width, program.given_width(i), "width of input {i}");
         }
@@ -212,6 +215,7 @@ impl<'a> Job<'a> {
                 (Input::Dense(m), _) => ws.bind_gathered(i, m),
                 (Input::Half(m), _) => ws.bind_gathered(i, m),
                 (Input::Product(a, x), _) => ws.bind_product(i, a, x),
+                (Input::Lent(_), _) => {}
             }
         }
         ws
@@ -336,6 +340,8 @@ impl<'a> Job<'a> {
     }
 
     fn sweep(&self, pass: &Pass<'_>, lanes: Option<&mut Lanes>, wanted: &mut [Wanted<'_>]) -> f64 {
+        let lent = wanted.iter().any(|w| w.put == Put::InExchange);
+        assert!(!lent || self.program.batch_norms() == 0, "batch norms read their inputs more than once");
         if self.keeps_blocks(pass.call, pass.rows) {
             self.sweep_kept(pass, lanes, wanted)
         } else {
@@ -458,17 +464,16 @@ impl<'a> Job<'a> {
         let first = blocks.start;
         for b in blocks {
             let span = self.span(sweep.rows, b);
-            let end = span.end;
+            let pieces: Vec<_> = outs.iter_mut().map(|rest| rest.upto(sweep.rows, span.end)).collect();
             total += self.with_block(sweep.rows, span, sweep.context.dropping, sweep.attended, |ws| {
+                pieces.iter().for_each(|piece| piece.lend(self.program, ws));
                 let ops = 0..self.program.raw.ops.len();
                 sweep.context.forward(ws, ops.clone());
                 let value = self.objective(ws, b * self.block, objective);
                 let into = if b == first { Into::Set } else { Into::Add };
                 let sums = grads.as_deref_mut().map(|sums| GradSums { sums, into });
                 sweep.context.backward(ws, ops, &sweep.live, sums);
-                for rest in &mut outs {
-                    rest.upto(sweep.rows, end).write(self.program, ws);
-                }
+                pieces.into_iter().for_each(|piece| piece.write(self.program, ws));
                 value
             });
         }

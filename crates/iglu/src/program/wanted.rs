@@ -25,6 +25,9 @@ pub enum Put {
     InOrder,
     /// That of node v is added to row v; the rows of the pass are in order of their nodes.
     AtNodes,
+    /// Row v is what node v gives to an input ([`super::Input::Lent`]), and its gradient takes its place; rows of nodes that
+    /// are not in the pass become 0. The rows of the pass are in order of their nodes.
+    InExchange,
 }
 
 impl<'t> Wanted<'t> {
@@ -38,9 +41,14 @@ impl<'t> Wanted<'t> {
         Self { value, out, put: Put::AtNodes }
     }
 
+    /// The rows of `out`, those of the nodes, are the input and become its gradient.
+    pub fn in_exchange(value: Value, out: &'t mut Table) -> Self {
+        Self { value, out, put: Put::InExchange }
+    }
+
     /// All its rows, to be cut up.
     pub(super) fn piece(&mut self, rows: RowSet<'_>) -> Piece<'_> {
-        if let (Put::AtNodes, RowSet::List(ids)) = (self.put, rows) {
+        if let (Put::AtNodes | Put::InExchange, RowSet::List(ids)) = (self.put, rows) {
             debug_assert!(ids.is_sorted_by(|a, b| a < b), "rows in order of their nodes");
         }
         let (width, count) = (self.out.cols(), self.out.rows());
@@ -64,11 +72,25 @@ impl<'t> Piece<'t> {
     /// Gives away what the rows of a pass before `position` write.
     pub(super) fn upto(&mut self, rows: RowSet<'_>, position: usize) -> Piece<'t> {
         let next = match (self.put, rows) {
-            (Put::AtNodes, RowSet::List(ids)) => ids.get(position).map_or(self.count, |&id| id as usize),
+            (Put::AtNodes | Put::InExchange, RowSet::List(ids)) => {
+                ids.get(position).map_or(self.count, |&id| id as usize)
+            }
             _ => position,
         };
         let span = self.span.split_off((next - self.first) * self.width);
         Piece { first: std::mem::replace(&mut self.first, next), span, ..*self }
+    }
+
+    /// Gives a block the rows that are its input.
+    pub(super) fn lend(&self, program: &Program, block: &mut Workspace<'_>) {
+        if self.put != Put::InExchange {
+            return;
+        }
+        let slot = program.place(self.value).slot;
+        match &self.span {
+            Span::Full(rows) => block.bind_piece(slot, self.first, rows, self.width),
+            Span::Half(rows) => block.bind_piece(slot, self.first, rows, self.width),
+        }
     }
 
     /// Writes the gradient that a block has computed; zeros where nothing depends on the value.
@@ -90,10 +112,21 @@ fn write<T: Stored>(
     out: &mut [T],
 ) {
     match (put, d) {
-        (Put::InOrder, None) => out.fill(T::default()),
+        (Put::InOrder | Put::InExchange, None) => out.fill(T::default()),
         (Put::InOrder, Some(d)) => {
             let rows = out.chunks_exact_mut(width).enumerate();
             rows.for_each(|(i, out)| stored::copy(d.row(i), out));
+        }
+        (Put::InExchange, Some(d)) => {
+            let mut next = 0;
+            for (row, out) in (first..).zip(out.chunks_exact_mut(width)) {
+                if ids.get(next).is_some_and(|&id| id as usize == row) {
+                    stored::copy(d.row(next), out);
+                    next += 1;
+                } else {
+                    out.fill(T::default());
+                }
+            }
         }
         (Put::AtNodes, None) => {}
         (Put::AtNodes, Some(d)) => {
@@ -150,10 +183,18 @@ mod tests {
                     job.gradients(&call, rows, &Squares, lanes.as_mut(), &mut wanted);
                     let mut wanted = [Wanted::at_nodes(x, &mut placed)];
                     job.gradients(&call, rows, &Squares, lanes.as_mut(), &mut wanted);
+                    // What is lent comes back as the gradient, or as zeros.
+                    let mut lent = Table::zeros(storage, NODES, 5);
+                    with_table!(&mut lent, m => stored::copy(inputs.data(), m.data_mut()));
+                    let lending = Job::new(&program, vec![Input::Lent(5)], None);
+                    let mut wanted = [Wanted::in_exchange(x, &mut lent)];
+                    lending.gradients(&call, rows, &Squares, lanes.as_mut(), &mut wanted);
                     let mut next = 0;
                     for v in 0..NODES {
                         let is_there =
                             matches!(rows, RowSet::All(_)) || some.binary_search(&(v as u32)).is_ok();
+                        let expect = if is_there { ordered.row(next) } else { [0.0; 5].as_slice().into() };
+                        assert_eq!(lent.row(v), expect, "node {v}");
                         for (j, found) in placed.row(v).iter().enumerate() {
                             let d = if is_there { ordered.row(next)[j] } else { 0.0 };
                             let exact = start.row(v)[j] + d;

@@ -247,13 +247,38 @@ impl Sizes<'_> {
         (1..=self.kept()[0]).map(|k| self.table(k)).sum()
     }
 
+    /// Gradients beyond those that have the place of an aggregate.
     fn gradients(&self) -> u64 {
-        (1..=self.kept()[1]).map(|k| self.table(k)).sum()
+        let (top, train) = (self.kept()[1], &self.config.train);
+        let from = |k: usize| (k..=top).map(|k| self.table(k)).sum::<u64>();
+        if train.order != Order::Inverted || train.frequency < 1.0 || !self.lends() {
+            return from(1);
+        }
+        // Those of layer k are made while those above it and the aggregates up to the next layer are there.
+        let held = |k: usize| from(k) + (2..=k + 1).map(|k| self.aggregate(k)).sum::<u64>();
+        (1..=top).map(held).max().unwrap_or(0).saturating_sub(self.aggregates())
+    }
+
+    fn aggregate(&self, k: usize) -> u64 {
+        self.network.at(k).look.parts() as u64 * self.table(k - 1)
     }
 
     fn aggregates(&self) -> u64 {
-        let of = |k: usize| self.network.at(k).look.parts() as u64 * self.table(k - 1);
-        (2..=self.network.graph_layers()).map(of).sum()
+        (2..=self.network.graph_layers()).map(|k| self.aggregate(k)).sum()
+    }
+
+    /// Whether an aggregate is given away as soon as one gradient has been made with it: nobody reads embeddings further
+    /// below, and they change before it is needed again.
+    fn lends(&self) -> bool {
+        let train = &self.config.train;
+        let skips = |m: usize| (1..m - 1).any(|j| self.network.at(m).reads(j));
+        (train.order != Order::Backprop || train.frequency >= 1.0) && !(3..=self.network.depth()).any(skips)
+    }
+
+    /// Whether gradients on their way to neighbours take the place of aggregates.
+    fn exchanges(&self) -> bool {
+        let can = |l: &Layer| (l.look.parts() == 0 || l.look.is_linear()) && l.program.batch_norms() == 0;
+        self.lends() && self.network.layers().iter().all(can)
     }
 
     fn attends(&self) -> bool {
@@ -291,9 +316,10 @@ impl Sizes<'_> {
             }
             order => {
                 let whole = u64::from(order != Order::Inverted);
-                // Only what is kept is refreshed, in its place; what goes to neighbours has a table for each aggregate.
+                // Only what is kept is refreshed, in its place; what goes to neighbours has a table for each aggregate, or
+                // that of the aggregate.
                 let table = (1..=self.kept()[0].max(1)).map(|k| self.table(k)).max().unwrap_or(0);
-                let gradients = parts + usize::from(moments);
+                let gradients = if self.exchanges() { 0 } else { parts + usize::from(moments) };
                 (whole + gradients as u64) * table + self.attended()
             }
         };
