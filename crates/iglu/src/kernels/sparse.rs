@@ -37,6 +37,22 @@ impl SparseBlock {
     }
 }
 
+/// `y += c x`.
+pub fn add_scaled(c: Real, x: &SparseBlock, y: &mut RowsMut<'_>) {
+    for i in 0..y.rows {
+        let y = y.row(i);
+        for entry in x.offsets[i]..x.offsets[i + 1] {
+            y[x.columns[entry] as usize] += c * x.values[entry];
+        }
+    }
+}
+
+/// `y = c x`.
+pub fn set_scaled(c: Real, x: &SparseBlock, y: &mut RowsMut<'_>) {
+    (0..y.rows).for_each(|i| y.row(i).fill(0.0));
+    add_scaled(c, x, y);
+}
+
 simd_fn! {
     /// `c = x w`, set or added.
     pub fn nn(x: &SparseBlock, w: Rows<'_>, c: RowsMut<'_>, into: Into) {

@@ -315,9 +315,15 @@ impl Context<'_> {
             }
             Op::Add { a, b, factors, .. } => {
                 if !in_place(*a) {
-                    rowwise::set_scaled_rows(factors[0], ws.value(p, *a), &mut out);
+                    match &ws.sparse[p.place(*a).slot] {
+                        Some(rows) => sparse::set_scaled(factors[0], rows, &mut out),
+                        None => rowwise::set_scaled_rows(factors[0], ws.value(p, *a), &mut out),
+                    }
                 }
-                rowwise::add_scaled_rows(factors[1], ws.value(p, *b), &mut out);
+                match &ws.sparse[p.place(*b).slot] {
+                    Some(rows) => sparse::add_scaled(factors[1], rows, &mut out),
+                    None => rowwise::add_scaled_rows(factors[1], ws.value(p, *b), &mut out),
+                }
             }
             Op::ScaleRows { src, by, .. } => {
                 if !in_place(*src) {

@@ -23,7 +23,7 @@ pub struct Item {
 const BASE: u64 = 20 << 20;
 
 /// Most that allocators keep of memory that was given back: smaller buffers, for the next ones.
-const RETAINED: u64 = 48 << 20;
+const RETAINED: u64 = 16 << 20;
 
 /// Copies of the parameters of a run under way: themselves, two moments, the best, all but that in the last checkpoint, and
 /// two gradients that are compared. Those of a mini-batch come on top.

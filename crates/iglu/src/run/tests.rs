@@ -1,13 +1,16 @@
 use super::course::Fault;
 use super::{Fit, Outline, Trained, Trials, memory_of};
 use crate::checkpoint::Checkpoint;
-use crate::config::{Auto, Batch, Config, Order, Proximal, Setting};
+use crate::config::{Auto, Batch, Config, LazyDropout, Order, Proximal, Scaling, Setting, Start};
 use crate::layers::NormKind;
 use crate::metrics::Metric;
 use crate::observe::{Control, Event, HistoryPoint, Observer, RefreshPoint, Urgency};
 use crate::optim::Method;
 use crate::rng::Key;
-use crate::{Dataset, EdgeOptions, Error, Features, Graph, Interrupt, Labels, Mat, Result, Split, Tensor};
+use crate::{
+    Dataset, EdgeOptions, Error, Features, Graph, Interrupt, Labels, Mat, Real, Result, SparseMat, Split,
+    Tensor,
+};
 
 const NODES: u32 = 120;
 
@@ -20,7 +23,7 @@ fn ring() -> Dataset {
     let arc = |i: u32| i / (NODES / 3);
     let value = |i: usize| {
         let (node, column) = (i as u32 / 6, i as u32 % 6);
-        (if arc(node) == column % 3 { 0.5 } else { 0.0 } + key.unit(i as u64)) as crate::Real
+        (if arc(node) == column % 3 { 0.5 } else { 0.0 } + key.unit(i as u64)) as Real
     };
     let x = Mat::from_vec(NODES as usize, 6, (0..NODES as usize * 6).map(value).collect());
     let labels = Labels::Classes { ids: (0..NODES).map(|i| arc(i) as i32).collect(), classes: 3 };
@@ -78,6 +81,44 @@ fn timeless(trained: &Trained) -> Timeless {
     let report = &trained.report;
     let history = report.history.iter().map(|p| HistoryPoint { train_seconds: 0.0, ..*p }).collect();
     (owned(trained.model.tensors()), history, report.bias.clone(), [report.val, report.test])
+}
+
+/// Every architecture learns the same from features of which only those that are not zero are stored, from its start on.
+#[test]
+fn sparse_features_are_the_same_features() {
+    let mut dense = ring();
+    let Features::Dense(x) = &mut dense.features else { unreachable!("made dense") };
+    let few: Vec<Real> = x.data().iter().map(|v| if *v < 0.6 { 0.0 } else { *v }).collect();
+    *x = Mat::from_vec(x.rows(), x.cols(), few);
+    let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in 0..x.rows() {
+        let entries = (0..).zip(x.row(row)).filter(|(_, v)| **v != 0.0);
+        entries.for_each(|(j, v)| (indices.push(j), values.push(*v)).1);
+        offsets.push(values.len() as u64);
+    }
+    let cols = x.cols();
+    let mut sparse = dense.clone();
+    sparse.features = Features::Sparse(SparseMat::from_parts(cols, offsets, indices, values));
+    // There is one kind of edges here.
+    for layer in crate::layers::ARCHITECTURES.iter().filter(|a| a.name != "rgcn") {
+        let mut config = small();
+        config.network.layer = layer.name.to_string();
+        (config.network.layers, config.network.hops) = (2, Auto::Set(1));
+        config.data.features = Auto::Set(Scaling::Raw);
+        (config.train.start, config.train.epochs) = (Start::Mlp, Auto::Set(1));
+        config.train.lazy_dropout = Auto::Set(LazyDropout::Off);
+        let loss = |data: &Dataset| {
+            let report = Fit::new(&config, data).run(&mut crate::observe::Silent).unwrap().report;
+            (report.start.unwrap().loss, report.history[0].loss)
+        };
+        let (expect, found) = (loss(&dense), loss(&sparse));
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-3 * a.abs();
+        assert!(
+            close(expect.0, found.0) && close(expect.1, found.1),
+            "{}: {expect:?}, sparse {found:?}",
+            layer.name
+        );
+    }
 }
 
 /// Goes on from every checkpoint of a run, with other numbers of threads; returns how many there were.
@@ -186,7 +227,7 @@ fn trials_one_by_one_give_the_same_result_in_less_memory() {
         let items = memory_of(config, &Outline::of(&data), trials).unwrap();
         items.iter().filter(|item| item.what == "embeddings").map(|item| item.bytes).sum::<u64>()
     };
-    let start = |c: &mut Config| c.train.start = crate::config::Start::Auto;
+    let start = |c: &mut Config| c.train.start = Start::Auto;
     let cases: [Case; 8] = [
         ("inverted", |_| ()),
         ("rounded caches", |c| c.network.cache = crate::Storage::Bf16),
@@ -254,7 +295,7 @@ fn a_start_that_diverges_is_repeated_more_slowly() {
     let data = ring();
     let mut config = small();
     (config.optim.method, config.optim.lr) = (Method::Sgd, 1e200);
-    config.train.start = crate::config::Start::Random;
+    config.train.start = Start::Random;
     let mut witness = Witness::default();
     let Err(e) = Fit::new(&config, &data).run(&mut witness) else { panic!("1e200 is no learning rate") };
     assert_eq!(e.exit_code(), 20);
@@ -373,7 +414,7 @@ fn batch_norms_have_their_statistics_after_the_start() {
 fn a_start_cut_off_at_any_moment_keeps_a_network_with_its_own_configuration() {
     let data = ring();
     let mut config = small();
-    config.train.start = crate::config::Start::Auto;
+    config.train.start = Start::Auto;
     let start = |config: &Config| {
         let first = Interrupt::new();
         let mut witness = Witness { stop: Some((0, first.clone())), ..Witness::default() };
