@@ -117,7 +117,9 @@ impl Operator {
             .into_par_iter()
             .map(|b| self.sparse_rows(x, b * BLOCK, (b * BLOCK + BLOCK).min(n)))
             .collect();
-        let (mut offsets, mut indices, mut values) = (vec![0_u64], Vec::new(), Vec::new());
+        let total = blocks.iter().map(|(_, columns, _)| columns.len()).sum();
+        let (mut offsets, mut indices, mut values) =
+            (vec![0_u64], Vec::with_capacity(total), Vec::with_capacity(total));
         for (counts, columns, numbers) in blocks {
             for c in counts {
                 offsets.push(offsets[offsets.len() - 1] + c);

@@ -23,7 +23,7 @@ pub struct Item {
 const BASE: u64 = 20 << 20;
 
 /// Most that allocators keep of memory that was given back: smaller buffers, for the next ones.
-const RETAINED: u64 = 16 << 20;
+const RETAINED: u64 = 32 << 20;
 
 /// Copies of the parameters of a run under way: themselves, two moments, the best, all but that in the last checkpoint, and
 /// two gradients that are compared. Those of a mini-batch come on top.
@@ -138,7 +138,7 @@ impl Sizes<'_> {
         let narrower = "a smaller --hidden";
         let cached = "--cache bf16, or a smaller --hidden";
         vec![
-            item("program", BASE + (given_back / 8).min(RETAINED), ""),
+            item("program", BASE + (given_back / 16).min(RETAINED), ""),
             item("graph", self.graph(), "a store (iglu convert) is mapped, not read"),
             item("features", self.features(), "sparse features, or fewer of them"),
             item(
