@@ -320,6 +320,7 @@ impl Engine<'_> {
         if let Way::Neighbours { part, map: None } = route.way
             && self.network.at(pull.from).look.is_linear()
             && pull.program.batch_norms() == 0
+            && !pull.rows.is_empty()
             && let Some(lent) = z.get_mut(part)
             && lent.as_ref().is_some_and(|z| z.storage() == storage)
             && let Some(table) = lent.take()
