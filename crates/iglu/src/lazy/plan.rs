@@ -102,6 +102,17 @@ impl Plan {
         next >= epochs || self.due.is_empty() || refreshes(f, next) > 0
     }
 
+    /// Whether every `alpha^k` is made anew between two visits of its layer at frequency `f`, so that it need not be kept
+    /// from one to the next.
+    pub fn renews_alphas(order: Order, f: f64) -> bool {
+        order == Order::Inverted && f >= 1.0
+    }
+
+    /// Whether embeddings change between two uses of what was aggregated of them at frequency `f`.
+    pub fn renews_aggregates(order: Order, f: f64) -> bool {
+        order != Order::Backprop || f >= 1.0
+    }
+
     /// Steps in one line.
     pub fn line(steps: &[Step]) -> String {
         steps.iter().map(Step::to_string).collect::<Vec<_>>().join(" ")

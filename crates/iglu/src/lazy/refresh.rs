@@ -2,7 +2,7 @@
 
 use super::engine::{Engine, Moment};
 use super::objective::{Lazy, Task};
-use crate::config::Order;
+use super::plan::Plan;
 use crate::kernels::stored::{self, Stored};
 use crate::kernels::{Rows, RowsMut, gemm, rowwise};
 use crate::look::Look;
@@ -150,7 +150,7 @@ impl Engine<'_> {
     /// what telemetry compares with its successor is kept.
     pub(super) fn release_alpha(&mut self, k: usize) {
         let train = &self.config.train;
-        if train.order != Order::Inverted || train.frequency < 1.0 || self.caches.alpha[k].rows() == 0 {
+        if !Plan::renews_alphas(train.order, train.frequency) || self.caches.alpha[k].rows() == 0 {
             return;
         }
         self.stale[k] = self.sampled_alpha(k);
@@ -194,9 +194,9 @@ impl Engine<'_> {
     /// `Z^m`, where `alpha^k` is the last that layers m to `upto` pass down before `X^{m-1}` changes: then the gradient may
     /// have its place.
     fn last_z(&mut self, m: usize, k: usize, upto: usize) -> Option<Vec<Table>> {
-        let frozen = self.config.train.order == Order::Backprop && self.config.train.frequency < 1.0;
+        let renewed = Plan::renews_aggregates(self.config.train.order, self.config.train.frequency);
         let again = (1..k).any(|j| (m..=upto).any(|m| self.network.at(m).reads(j)));
-        (!frozen && !again && m > 1).then(|| self.caches.take_z(m))
+        (renewed && !again && m > 1).then(|| self.caches.take_z(m))
     }
 
     /// Adds what the layers trained on the fresh loss pass down to `alpha^k`; returns the loss.

@@ -3,6 +3,7 @@
 use super::decide;
 use super::start::{self, Trials};
 use crate::config::{Config, Order, Setting};
+use crate::lazy::plan::Plan;
 use crate::look::Look;
 use crate::network::{Layer, ModelShape, Network};
 use crate::program::Lanes;
@@ -251,7 +252,7 @@ impl Sizes<'_> {
     fn gradients(&self) -> u64 {
         let (top, train) = (self.kept()[1], &self.config.train);
         let from = |k: usize| (k..=top).map(|k| self.table(k)).sum::<u64>();
-        if train.order != Order::Inverted || train.frequency < 1.0 || !self.lends() {
+        if !Plan::renews_alphas(train.order, train.frequency) || !self.lends() {
             return from(1);
         }
         // Those of layer k are made while those above it and the aggregates up to the next layer are there.
@@ -272,7 +273,7 @@ impl Sizes<'_> {
     fn lends(&self) -> bool {
         let train = &self.config.train;
         let skips = |m: usize| (1..m - 1).any(|j| self.network.at(m).reads(j));
-        (train.order != Order::Backprop || train.frequency >= 1.0) && !(3..=self.network.depth()).any(skips)
+        Plan::renews_aggregates(train.order, train.frequency) && !(3..=self.network.depth()).any(skips)
     }
 
     /// Whether gradients on their way to neighbours take the place of aggregates.
