@@ -4,11 +4,13 @@
 //! Stamps say what was made from what: a `Z^k` older than `X^{k-1}` is recomputed when somebody needs it, and
 //! never otherwise.
 
+use crate::chosen::Chosen;
 use crate::network::{Network, inputs};
 use crate::observe::Stopwatch;
 use crate::program::{Input, Job, Program};
 use crate::side::Side;
 use crate::{Scratch, Table};
+use std::sync::Arc;
 
 /// Embeddings, aggregates and incomplete gradients of one side.
 #[derive(Debug, Default)]
@@ -23,6 +25,8 @@ pub struct Caches {
     pub alpha_age: Vec<u64>,
     /// Seconds spent on making `Z`.
     pub seconds: f64,
+    /// The layer whose aggregates are kept for some nodes only.
+    chosen: Option<(usize, Arc<Chosen>)>,
     x_made: Vec<u64>,
     z_made: Vec<u64>,
     trained: Vec<u64>,
@@ -39,6 +43,7 @@ impl Caches {
             alpha: none(),
             alpha_age: vec![0; depth + 1],
             seconds: 0.0,
+            chosen: None,
             x_made: vec![0; depth + 1],
             z_made: vec![0; depth + 1],
             trained: vec![1; depth + 1],
@@ -48,7 +53,17 @@ impl Caches {
 
     /// Drops everything held, as if nothing had been computed yet.
     pub fn forget(&mut self) {
-        *self = Self::new(self.x.len() - 1);
+        *self = Self { chosen: self.chosen.take(), ..Self::new(self.x.len() - 1) };
+    }
+
+    /// Keeps `Z^k` for some nodes only.
+    pub(crate) fn choose(&mut self, k: usize, chosen: Chosen) {
+        self.chosen = Some((k, Arc::new(chosen)));
+    }
+
+    /// The nodes that `Z^k` is kept for, where those are not all.
+    pub(crate) fn chosen(&self, k: usize) -> Option<&Arc<Chosen>> {
+        self.chosen.as_ref().filter(|(at, _)| *at == k).map(|(_, chosen)| chosen)
     }
 
     fn tick(&mut self) -> u64 {
@@ -92,11 +107,22 @@ impl Caches {
         let watch = Stopwatch::new();
         let x = &self.x[k - 1];
         assert_eq!(x.rows(), side.nodes(), "X^{} has been computed", k - 1);
-        let make = || Table::take(scratch, x.storage(), x.rows(), x.cols());
+        let chosen = self.chosen(k).cloned();
+        let rows = chosen.as_ref().map_or(x.rows(), |chosen| chosen.len());
+        let make = || Table::take(scratch, x.storage(), rows, x.cols());
         self.z[k].resize_with(layer.look.parts(), make);
-        side.aggregate(layer, x, &mut self.z[k]);
+        match chosen {
+            Some(chosen) => chosen.aggregate(x, &mut self.z[k]),
+            None => side.aggregate(layer, x, &mut self.z[k]),
+        }
         self.z_made[k] = self.tick();
         self.seconds += watch.seconds();
+    }
+
+    /// Gives `X^k` away, which will be made again before anybody needs it.
+    pub fn take_x(&mut self, k: usize) -> Table {
+        self.x_made[k] = 0;
+        std::mem::take(&mut self.x[k])
     }
 
     /// Gives `Z^k` away; whoever needs it after that makes it again.
@@ -107,7 +133,12 @@ impl Caches {
 
     /// A program bound to what its inputs hold.
     pub fn job<'a>(&'a self, program: &'a Program, side: &'a Side) -> Job<'a> {
-        self.job_with(program, side, |layer, part| (&self.z[layer][part]).into())
+        self.job_with(program, side, |layer, part| self.aggregate(layer, part, &self.z[layer][part]))
+    }
+
+    /// Part `part` of `Z^k` for a program, where `table` has what is kept of it.
+    pub fn aggregate<'a>(&'a self, k: usize, part: usize, table: &'a Table) -> Input<'a> {
+        self.chosen(k).map_or_else(|| table.into(), |chosen| chosen.input(part, table, &self.x[k - 1]))
     }
 
     /// The same with aggregates from elsewhere.

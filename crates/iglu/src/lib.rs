@@ -38,6 +38,7 @@
 mod buffer;
 pub mod caches;
 pub mod checkpoint;
+mod chosen;
 pub mod communities;
 pub mod config;
 mod dataset;

@@ -165,8 +165,9 @@ impl Scratch {
     pub fn take<T: Shelved>(&self, rows: usize, cols: usize) -> Mat<T> {
         let need = rows * cols;
         let mut free = T::shelf(self);
-        let fitting =
-            (0..free.len()).filter(|&i| free[i].capacity() >= need).min_by_key(|&i| free[i].capacity());
+        // A buffer that is much too large is left to those who need all of it.
+        let fits = |i: &usize| (need..=2 * need).contains(&free[*i].capacity());
+        let fitting = (0..free.len()).filter(fits).min_by_key(|&i| free[i].capacity());
         let found = fitting.map(|i| free.swap_remove(i));
         drop(free);
         let mut data = found.unwrap_or_else(|| zeros(need));

@@ -182,7 +182,8 @@ impl Operator {
         }
     }
 
-    fn transposed_view(&self) -> SparseView<'_> {
+    /// `A^T` for products.
+    pub(crate) fn transposed_view(&self) -> SparseView<'_> {
         SparseView {
             offsets: self.transposed.offsets(),
             columns: self.transposed.columns(),

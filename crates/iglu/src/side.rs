@@ -67,7 +67,7 @@ fn neighbours(graph: &Graph) -> Neighbours<'_> {
 #[derive(Debug, Clone)]
 pub struct Side {
     nodes: usize,
-    operators: BTreeMap<OperatorKey, Operator>,
+    operators: BTreeMap<OperatorKey, Arc<Operator>>,
     moments: Option<TwoWay>,
     pattern: Option<Pattern>,
     /// [`DegreeScale::Amplify`] and [`DegreeScale::Attenuate`].
@@ -157,7 +157,7 @@ impl Side {
     }
 
     /// The operator of a layer's part.
-    pub fn operator(&self, layer: &Layer, part: usize) -> &Operator {
+    pub fn operator(&self, layer: &Layer, part: usize) -> &Arc<Operator> {
         let norm = layer.look.norm().expect("a layer with operators");
         let relation = matches!(layer.look, Look::Relations { .. }).then_some(part);
         &self.operators[&(relation, norm)]
@@ -220,16 +220,16 @@ fn unrounded(table: &Table) -> Rows<'_> {
     rows_of(table.full().expect(UNROUNDED))
 }
 
-fn operators(graphs: &Graphs, looks: impl Iterator<Item = Look>) -> BTreeMap<OperatorKey, Operator> {
+fn operators(graphs: &Graphs, looks: impl Iterator<Item = Look>) -> BTreeMap<OperatorKey, Arc<Operator>> {
     let mut out = BTreeMap::new();
     for look in looks {
         match look {
             Look::Powers { norm, .. } => {
-                out.entry((None, norm)).or_insert_with(|| Operator::new(graphs.all.clone(), norm));
+                out.entry((None, norm)).or_insert_with(|| Operator::new(graphs.all.clone(), norm).into());
             }
             Look::Relations { norm, count } => {
                 for r in 0..count {
-                    let make = || Operator::new(graphs.relations[r].clone(), norm);
+                    let make = || Operator::new(graphs.relations[r].clone(), norm).into();
                     out.entry((Some(r), norm)).or_insert_with(make);
                 }
             }

@@ -267,11 +267,7 @@ fn aggregations(network: &Network, sides: &Sides, all: &Work, machine: &Machine)
     let layer = network.layers().iter().find(|l| l.look.is_linear());
     let Some(operator) = layer.map(|l| side.operator(l, 0)) else { return Vec::new() };
     let entries = operator.graph().columns().len();
-    let mut widths: Vec<usize> = if all.sparse_flops > 0.0 {
-        all.gathered.iter().filter(|g| g.bytes == (4 * entries * g.cols) as f64).map(|g| g.cols).collect()
-    } else {
-        Vec::new()
-    };
+    let mut widths: Vec<usize> = all.gathered.iter().filter(|g| g.summed).map(|g| g.cols).collect();
     widths.sort_unstable();
     widths.dedup();
     let one = |cols: usize| {

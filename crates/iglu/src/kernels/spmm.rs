@@ -8,6 +8,7 @@ use super::vecmath::madd;
 use super::{Rows, prefetch, prefetch_row, simd_fn};
 use crate::Real;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// A sparse operator in compressed rows with implicit scales.
 #[derive(Clone, Copy)]
@@ -48,6 +49,27 @@ fn ahead<S>(cols: usize) -> usize {
     (6144 / (cols * size_of::<S>()).max(1)).clamp(2, 16)
 }
 
+/// A row to be made, and the entry that is read after its own: the first of the row that is made next.
+#[derive(Clone, Copy)]
+struct Turn {
+    row: usize,
+    next: usize,
+}
+
+impl Turn {
+    /// The entries of the row.
+    #[inline(always)]
+    fn span(self, a: SparseView<'_>) -> Range<usize> {
+        a.offsets[self.row] as usize..a.offsets[self.row + 1] as usize
+    }
+
+    /// Entry `at` of a row whose entries end at `end`, or that of the next row that is read instead.
+    #[inline(always)]
+    fn entry(self, at: usize, end: usize) -> usize {
+        if at < end { at } else { at - end + self.next }
+    }
+}
+
 /// Asks for everything that entry `at` will need of columns `from..from + width`.
 #[inline(always)]
 fn prefetch_entry<S: Stored>(a: SparseView<'_>, x: Rows<'_, S>, at: usize, (from, width): (usize, usize)) {
@@ -64,7 +86,7 @@ fn prefetch_entry<S: Stored>(a: SparseView<'_>, x: Rows<'_, S>, at: usize, (from
 fn narrow<const FMA: bool, const W: usize, S: Stored, T: Stored>(
     a: SparseView<'_>,
     x: Rows<'_, S>,
-    r: usize,
+    turn: Turn,
     out: &mut [T],
     add: bool,
 ) {
@@ -75,14 +97,15 @@ fn narrow<const FMA: bool, const W: usize, S: Stored, T: Stored>(
             *s = madd::<FMA>(w, v.real(), *s);
         }
     };
-    for entry in a.offsets[r] as usize..a.offsets[r + 1] as usize {
-        prefetch_entry(a, x, entry + ahead::<S>(W), (0, W));
+    let span = turn.span(a);
+    for entry in span.clone() {
+        prefetch_entry(a, x, turn.entry(entry + ahead::<S>(W), span.end), (0, W));
         take(a.weight(entry), a.columns[entry] as usize);
     }
     if a.diagonal != 0.0 {
-        take(a.self_weight(r), r);
+        take(a.self_weight(turn.row), turn.row);
     }
-    finish::<FMA, T>(a, r, &sum, out, add);
+    finish::<FMA, T>(a, turn.row, &sum, out, add);
 }
 
 /// Sums of columns `from..from + sum.len()`, in `sum`; two neighbours at a time.
@@ -90,7 +113,7 @@ fn narrow<const FMA: bool, const W: usize, S: Stored, T: Stored>(
 fn wide<const FMA: bool, S: Stored, T: Stored>(
     a: SparseView<'_>,
     x: Rows<'_, S>,
-    r: usize,
+    turn: Turn,
     (from, out): (usize, &mut [T]),
     add: bool,
     sum: &mut [Real],
@@ -98,12 +121,13 @@ fn wide<const FMA: bool, S: Stored, T: Stored>(
     let width = sum.len();
     let distance = ahead::<S>(width);
     let row = |at: usize| &x.data[at * x.stride + from..at * x.stride + from + width];
-    let span = a.offsets[r] as usize..a.offsets[r + 1] as usize;
+    let span = turn.span(a);
+    let ask = |at: usize| prefetch_entry(a, x, turn.entry(at + distance, span.end), (from, width));
     let mut entry = span.start;
     sum.fill(0.0);
     while entry + 1 < span.end {
-        prefetch_entry(a, x, entry + distance, (from, width));
-        prefetch_entry(a, x, entry + 1 + distance, (from, width));
+        ask(entry);
+        ask(entry + 1);
         let (v, w) = (a.weight(entry), a.weight(entry + 1));
         let (p, q) = (row(a.columns[entry] as usize), row(a.columns[entry + 1] as usize));
         for ((s, p), q) in sum.iter_mut().zip(p).zip(q) {
@@ -115,13 +139,13 @@ fn wide<const FMA: bool, S: Stored, T: Stored>(
         sum.iter_mut().zip(row).for_each(|(s, v)| *s = madd::<FMA>(w, v.real(), *s));
     };
     if entry < span.end {
-        prefetch_entry(a, x, entry + distance, (from, width));
+        ask(entry);
         take(a.weight(entry), row(a.columns[entry] as usize));
     }
     if a.diagonal != 0.0 {
-        take(a.self_weight(r), row(r));
+        take(a.self_weight(turn.row), row(turn.row));
     }
-    finish::<FMA, T>(a, r, sum, out, add);
+    finish::<FMA, T>(a, turn.row, sum, out, add);
 }
 
 #[inline(always)]
@@ -138,24 +162,48 @@ fn finish<const FMA: bool, T: Stored>(a: SparseView<'_>, r: usize, sum: &[Real],
     }
 }
 
+/// One row; `sums` is as wide as sums get.
+#[inline(always)]
+fn one<const FMA: bool, S: Stored, T: Stored>(
+    a: SparseView<'_>,
+    x: Rows<'_, S>,
+    turn: Turn,
+    out: &mut [T],
+    add: bool,
+    sums: &mut [Real; WIDEST],
+) {
+    match x.cols {
+        64 => narrow::<FMA, 64, S, T>(a, x, turn, out, add),
+        32 => narrow::<FMA, 32, S, T>(a, x, turn, out, add),
+        16 => narrow::<FMA, 16, S, T>(a, x, turn, out, add),
+        8 => narrow::<FMA, 8, S, T>(a, x, turn, out, add),
+        _ => {
+            for (s, out) in out.chunks_mut(WIDEST).enumerate() {
+                let sum = &mut sums[..out.len()];
+                wide::<FMA, S, T>(a, x, turn, (s * WIDEST, out), add, sum);
+            }
+        }
+    }
+}
+
 simd_fn! {
     /// Rows `first..` of the product into `out` (dense rows of `x.cols`), added to or replaced.
     pub fn rows<S: Stored, T: Stored>(a: SparseView<'_>, x: Rows<'_, S>, first: usize, out: &mut [T], add: bool) {
         let mut sums = [0.0 as Real; WIDEST];
         for (i, out) in out.chunks_exact_mut(x.cols).enumerate() {
-            let r = first + i;
-            match x.cols {
-                64 => narrow::<FMA, 64, S, T>(a, x, r, out, add),
-                32 => narrow::<FMA, 32, S, T>(a, x, r, out, add),
-                16 => narrow::<FMA, 16, S, T>(a, x, r, out, add),
-                8 => narrow::<FMA, 8, S, T>(a, x, r, out, add),
-                _ => {
-                    for (s, out) in out.chunks_mut(WIDEST).enumerate() {
-                        let sum = &mut sums[..out.len()];
-                        wide::<FMA, S, T>(a, x, r, (s * WIDEST, out), add, sum);
-                    }
-                }
-            }
+            let row = first + i;
+            one::<FMA, S, T>(a, x, Turn { row, next: a.offsets[row + 1] as usize }, out, add, &mut sums);
+        }
+    }
+}
+
+simd_fn! {
+    /// These rows of the product, one after the other, into `out` (dense rows of `x.cols`).
+    pub fn listed<S: Stored, T: Stored>(a: SparseView<'_>, x: Rows<'_, S>, list: &[u32], out: &mut [T]) {
+        let mut sums = [0.0 as Real; WIDEST];
+        for (i, out) in out.chunks_exact_mut(x.cols).enumerate() {
+            let next = list.get(i + 1).map_or(a.columns.len(), |&next| a.offsets[next as usize] as usize);
+            one::<FMA, S, T>(a, x, Turn { row: list[i] as usize, next }, out, false, &mut sums);
         }
     }
 }
@@ -175,6 +223,16 @@ pub fn spmm<S: Stored, T: Stored>(a: SparseView<'_>, x: Rows<'_, S>, out: &mut [
         jobs.push((first, mine));
     }
     jobs.into_par_iter().for_each(|(first, mine)| rows(a, x, first, mine, add));
+}
+
+/// As [`spmm`] for these rows, which become one after the other.
+pub fn spmm_listed<S: Stored, T: Stored>(a: SparseView<'_>, x: Rows<'_, S>, list: &[u32], out: &mut [T]) {
+    const ROWS: usize = 128;
+    assert_eq!(out.len(), list.len() * x.cols, "{} rows of {} columns", list.len(), x.cols);
+    if x.cols > 0 {
+        let pieces = out.par_chunks_mut(ROWS * x.cols).zip(list.par_chunks(ROWS));
+        pieces.for_each(|(out, list)| listed(a, x, list, out));
+    }
 }
 
 /// Row ranges with about 16 Ki entries and rows each.

@@ -4,6 +4,7 @@ use super::batches::BatchSource;
 use super::control::Control;
 use super::plan::{Plan, Step, refreshes};
 use crate::caches::Caches;
+use crate::chosen::Chosen;
 use crate::config::{Config, Order, ScheduleKind};
 use crate::loss::TaskLoss;
 use crate::network::Network;
@@ -12,7 +13,7 @@ use crate::optim::{OptimOptions, Optimiser, Progress, Schedule};
 use crate::program::{Call, Dropping, Lanes, Norms, Program, RowSet};
 use crate::rng::Key;
 use crate::side::Side;
-use crate::{Error, Interrupt, Mat, Result, Scratch};
+use crate::{Error, Interrupt, Mat, Operator, Result, Scratch};
 use std::sync::Arc;
 
 /// Where an epoch stands in the run.
@@ -125,7 +126,29 @@ impl<'a> Engine<'a> {
             tail,
         };
         engine.optimisers = engine.fresh_optimisers();
+        engine.choose_rows();
         engine
+    }
+
+    /// Keeps aggregates of the training nodes only, where the loss is all that reads them and memory is saved.
+    fn choose_rows(&mut self) {
+        let Some(operators) = self.seen_by_loss() else { return };
+        let (k, nodes) = (self.network.graph_layers(), self.side.nodes());
+        let entries = operators.iter().map(|a| a.graph().columns().len()).sum();
+        let row = operators.len() * self.network.width(k - 1) * self.network.at(k - 1).storage.bytes();
+        if Chosen::saves(self.rows.len(), nodes, row, entries) > 0 {
+            self.caches.choose(k, Chosen::new(operators, self.rows.clone()));
+        }
+    }
+
+    /// The operators of the last graph layer, where the loss is all that reads what it aggregates.
+    pub(super) fn seen_by_loss(&self) -> Option<Vec<Arc<Operator>>> {
+        let k = self.network.graph_layers();
+        let layer = self.network.at(k);
+        let apart = self.tail.as_ref().is_some_and(|tail| tail.batch_norms() == 0);
+        let parts = 0..layer.look.parts();
+        (apart && k > 1 && self.plan.uncached == k && layer.look.is_product())
+            .then(|| parts.map(|part| self.side.operator(layer, part).clone()).collect())
     }
 
     pub(super) fn fresh_optimisers(&self) -> Vec<Optimiser> {
@@ -269,6 +292,7 @@ impl<'a> Engine<'a> {
             }
             Step::RefreshAlpha(k) => {
                 self.refresh_alpha(k, moment)?;
+                self.release_x(k);
                 0
             }
             Step::Train(k) => {

@@ -11,7 +11,8 @@
 //!
 //! Algorithm 1 is printed with k = K..2, which would never train `E^1`; we go on to 1.
 
-use crate::config::{Config, HIDDEN, Head, Order, Proximal, Start};
+use crate::config::{Config, HIDDEN, Head, Order, Proximal, Start, TrainConfig};
+use crate::network::Network;
 use crate::{Result, layers};
 use std::fmt;
 
@@ -111,6 +112,13 @@ impl Plan {
     /// Whether embeddings change between two uses of what was aggregated of them at frequency `f`.
     pub fn renews_aggregates(order: Order, f: f64) -> bool {
         order != Order::Backprop || f >= 1.0
+    }
+
+    /// Whether `X^k` is read by nobody between the refresh of its gradient and its own: the next layer alone reads it, and
+    /// layer k is not held to it by a proximal term.
+    pub fn renews_embeddings(train: &TrainConfig, network: &Network, k: usize) -> bool {
+        let skipped = || (k + 1..=network.depth()).any(|m| (1..k).any(|j| network.at(m).reads(j)));
+        train.order == Order::Inverted && train.proximal == Proximal::Off && !skipped()
     }
 
     /// Steps in one line.

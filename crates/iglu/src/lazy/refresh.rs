@@ -157,6 +157,13 @@ impl Engine<'_> {
         std::mem::take(&mut self.caches.alpha[k]).give(&self.scratch);
     }
 
+    /// Gives `X^k` back once its gradient is there, where it will be made anew before anybody reads it.
+    pub(super) fn release_x(&mut self, k: usize) {
+        if Plan::renews_embeddings(&self.config.train, &self.network, k) {
+            self.caches.take_x(k).give(&self.scratch);
+        }
+    }
+
     /// `G`, from the cached logits.
     fn loss_gradient(&mut self, g: &mut Table) {
         let full = "logits are kept in full";
@@ -269,8 +276,8 @@ impl Engine<'_> {
         let width = self.network.width(pull.from - 1);
         let job = self.caches.job_with(pull.program, &self.side, |layer, part| match z.get(part) {
             Some(None) if layer == pull.from => Input::Lent(width),
-            Some(Some(table)) if layer == pull.from => table.into(),
-            _ => (&self.caches.z[layer][part]).into(),
+            Some(Some(table)) if layer == pull.from => self.caches.aggregate(layer, part, table),
+            _ => self.caches.aggregate(layer, part, &self.caches.z[layer][part]),
         });
         let call = Call { params: pull.params, norms: Norms::Batch, dropping: pull.dropping };
         let mut wanted: Vec<Wanted<'_>> = Vec::new();
@@ -303,12 +310,12 @@ impl Engine<'_> {
             let rows = heard.ids.as_deref().map_or(RowSet::All(self.side.nodes()), RowSet::List);
             with_table!(target(targets, m), alpha => scatter(&heard.d, rows, alpha));
         }
-        z.into_iter().flatten().for_each(|z| z.give(&self.scratch));
+        z.into_iter().flatten().for_each(|z| self.give(pull.from, z));
         value
     }
 
-    /// A row for every node, for what is sent to its neighbours: the aggregate itself where it may be had, else zeros where
-    /// not every row is in the pass.
+    /// A row for every node that has a kept aggregate, for what is sent to its neighbours: the aggregate itself where it may
+    /// be had, else zeros where not every row is in the pass.
     fn place(
         &self,
         route: &Route,
@@ -328,27 +335,41 @@ impl Engine<'_> {
             return (Put::InExchange, table);
         }
         let (n, width) = (self.side.nodes(), route.width);
-        match pull.rows {
-            RowSet::All(_) => (Put::InOrder, Table::take(&self.scratch, storage, n, width)),
-            RowSet::List(_) => (Put::AtNodes, Table::take_zeros(&self.scratch, storage, n, width)),
+        match (pull.rows, self.caches.chosen(pull.from)) {
+            (RowSet::List(_), None) => (Put::AtNodes, Table::take_zeros(&self.scratch, storage, n, width)),
+            (rows, _) => (Put::InOrder, Table::take(&self.scratch, storage, rows.len(), width)),
         }
     }
 
     /// Adds `A^T d` to `alpha`, and takes the way through the linear map after that where the gradient was taken before
     /// it: `A^T (dH W^T) = (A^T dH) W^T`.
     fn add_linear(&self, pull: &Pull<'_>, part: usize, map: Option<LinearUse>, d: Table, alpha: &mut Table) {
-        let operator = self.side.operator(self.network.at(pull.from), part);
         match map {
-            None => with_table!(&d, d => with_table!(alpha, m => operator.add_transposed(d, m))),
+            None => with_table!(&d, d => with_table!(alpha, m => self.add_transposed(pull.from, part, d, m))),
             Some(map) => {
                 let mut sent = self.scratch.zeros(self.side.nodes(), map.width);
-                with_table!(&d, d => operator.add_transposed(d, &mut sent));
+                with_table!(&d, d => self.add_transposed(pull.from, part, d, &mut sent));
                 let weights = (pull.params[map.param], map.first_row);
                 with_table!(alpha, m => add_mapped_back(&sent, weights, m));
                 self.scratch.give(sent);
             }
         }
-        d.give(&self.scratch);
+        self.give(pull.from, d);
+    }
+
+    /// Gives a table with a row for each kept aggregate of layer k back; that of a few nodes would fit nothing else.
+    fn give(&self, k: usize, table: Table) {
+        if self.caches.chosen(k).is_none() {
+            table.give(&self.scratch);
+        }
+    }
+
+    /// `out += A^T d` for an operator of layer k, `d` having the rows that its aggregates are kept for.
+    fn add_transposed<S: Stored, T: Stored>(&self, k: usize, part: usize, d: &Mat<S>, out: &mut Mat<T>) {
+        match self.caches.chosen(k) {
+            Some(chosen) => chosen.add_transposed(part, d, out),
+            None => self.side.operator(self.network.at(k), part).add_transposed(d, out),
+        }
     }
 
     /// Adds what the moments of layer k send back to `alpha^{k-1}`.

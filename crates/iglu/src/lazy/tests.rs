@@ -175,6 +175,44 @@ fn every_order_with_fresh_caches_equals_back_propagation() {
     }
 }
 
+/// Aggregates of the last layer that are kept for the training nodes alone train the same network, to the last bit, and
+/// give the logits of all nodes.
+#[test]
+fn some_rows_train_as_all_of_them() {
+    let mut tried = 0;
+    for (name, c) in variants() {
+        for (order, storage) in [
+            (Order::Inverted, Storage::F32),
+            (Order::Inverted, Storage::Bf16),
+            (Order::Exact, Storage::F32),
+        ] {
+            let mut c = c.clone();
+            (c.train.order, c.network.cache) = (order, storage);
+            c.train.batch = crate::config::Batch::Size(7);
+            c.train.polish = 1;
+            let trained = |few: bool| {
+                with_engine(&c, &dataset(true, false), |e| {
+                    e.caches = crate::caches::Caches::new(e.network.depth());
+                    let operators = e.seen_by_loss().filter(|_| few);
+                    let chosen = operators.map(|a| crate::chosen::Chosen::new(a, e.rows.clone()));
+                    let apart = chosen.is_some();
+                    chosen.into_iter().for_each(|chosen| e.caches.choose(3, chosen));
+                    e.begin().unwrap();
+                    (0..3).for_each(|i| assert!(e.epoch(i, 3).is_ok()));
+                    let logits = e.logits();
+                    e.polish(3).unwrap();
+                    let params: Vec<Mat> = e.network.layers().iter().flat_map(|l| l.params.clone()).collect();
+                    (params, logits, apart)
+                })
+            };
+            let (all, few) = (trained(false), trained(true));
+            assert!(all.0 == few.0 && all.1 == few.1, "{name}, {order:?}, {storage:?}");
+            tried += usize::from(few.2);
+        }
+    }
+    assert!(tried > 20, "{tried} networks keep some rows");
+}
+
 /// Rounded caches change the gradient of a layer by about their rounding, in every network and order.
 #[test]
 fn rounded_caches_give_nearly_the_same_gradients() {

@@ -23,6 +23,8 @@ pub struct Gathered {
     pub cols: usize,
     /// Bytes read.
     pub bytes: f64,
+    /// Whether they are rows of neighbours, to be added up.
+    pub summed: bool,
 }
 
 /// What has to be done.
@@ -60,27 +62,28 @@ impl Work {
     fn gather(&mut self, rows: usize, kept: Kept, reads: f64) {
         let bytes = kept.0 * kept.1.bytes();
         let cols = bytes.div_ceil(size_of::<Real>());
-        self.gathered.push(Gathered { rows, cols, bytes: reads * bytes as f64 });
+        self.gathered.push(Gathered { rows, cols, bytes: reads * bytes as f64, summed: false });
     }
 
     fn stream(&mut self, rows: usize, kept: Kept) {
         self.streamed += rows as f64 * (kept.0 * kept.1.bytes()) as f64;
     }
 
-    /// `A X` or `A^T X` for `parts` operators of a layer.
-    fn aggregate(&mut self, side: &Side, layer: &Layer, parts: std::ops::Range<usize>, x: Kept) {
-        if !layer.look.is_linear() {
-            return;
-        }
+    /// `A X` for the operators of a layer.
+    fn aggregate(&mut self, side: &Side, layer: &Layer, x: Kept) {
         let n = side.nodes();
-        for part in parts {
-            let operator = side.operator(layer, part);
-            let entries = operator.graph().columns().len() as f64;
-            self.sparse_flops += 2.0 * entries * x.0 as f64;
-            self.gather(n, x, entries);
-            self.stream(n, x);
-            self.streamed += 4.0 * entries + 8.0 * n as f64;
+        for part in (0..layer.look.parts()).filter(|_| layer.look.is_linear()) {
+            self.sum(n, x, side.operator(layer, part).graph().columns().len(), n);
         }
+    }
+
+    /// `rows` sums of `entries` rows of a table of `n` in all.
+    fn sum(&mut self, n: usize, x: Kept, entries: usize, rows: usize) {
+        self.sparse_flops += 2.0 * (entries * x.0) as f64;
+        self.gather(n, x, entries as f64);
+        self.gathered.last_mut().expect("just gathered").summed = true;
+        self.stream(rows, x);
+        self.streamed += (4 * entries + 8 * rows) as f64;
     }
 
     /// One layer's output for all nodes, from its inputs.
@@ -120,7 +123,7 @@ pub fn inference(network: &Network, side: &Side) -> Work {
     for k in 1..=network.depth() {
         let layer = network.at(k);
         if k > 1 {
-            work.aggregate(side, layer, 0..layer.look.parts(), table(network, k - 1));
+            work.aggregate(side, layer, table(network, k - 1));
         }
         work.forward(network, layer, side.nodes());
     }
@@ -132,8 +135,14 @@ impl Engine<'_> {
     pub fn aggregation_work(&self, k: usize) -> Work {
         let mut work = Work::default();
         let layer = self.network.at(k);
-        if k > 1 {
-            work.aggregate(&self.side, layer, 0..layer.look.parts(), table(&self.network, k - 1));
+        let x = table(&self.network, k - 1);
+        match self.caches.chosen(k) {
+            None if k == 1 => {}
+            None => work.aggregate(&self.side, layer, x),
+            Some(chosen) => {
+                let parts = 0..layer.look.parts();
+                parts.for_each(|part| work.sum(self.side.nodes(), x, chosen.entries(part), chosen.len()));
+            }
         }
         work
     }
@@ -195,6 +204,12 @@ impl Engine<'_> {
         work
     }
 
+    /// Rows of the gradients that layer k sends to neighbours, and how often one is read.
+    fn sent(&self, k: usize, part: usize) -> (usize, usize) {
+        let all = || self.side.operator(self.network.at(k), part).graph().columns().len();
+        self.caches.chosen(k).map_or_else(|| (self.side.nodes(), all()), |c| (c.len(), c.entries(part)))
+    }
+
     /// Adds the way of the gradient of some rows through a program that begins at layer `from` to `alpha^k`.
     fn pull_work(&self, program: &Program, from: usize, (k, rows): (usize, usize), work: &mut Work) {
         let (n, layer, to) = (self.side.nodes(), self.network.at(from), self.network.width(k));
@@ -211,7 +226,10 @@ impl Engine<'_> {
                     values.push(map.map_or(program.input_value(i), |m| m.result));
                     let kept = (width, self.network.at(k).storage);
                     work.stream(rows, kept);
-                    work.aggregate(&self.side, layer, part..part + 1, kept);
+                    if layer.look.is_linear() {
+                        let (read, entries) = self.sent(from, part);
+                        work.sum(read, kept, entries, n);
+                    }
                     if map.is_some() {
                         let block = 256.min(n);
                         let product = Product { form: Form::Nt, m: block, k: width, n: to };

@@ -5,6 +5,7 @@
 
 mod back;
 
+use super::run::{NOWHERE, Partly};
 use super::{Op, Param, Program, Value};
 use crate::kernels::gemm::{self, Into};
 use crate::kernels::rowwise::{self, Affine, ColumnStats, Mask};
@@ -12,7 +13,9 @@ use crate::kernels::sparse::{self, SparseBlock};
 use crate::kernels::spmm::{self, SparseView};
 use crate::kernels::stored::{self, Bf16, Stored};
 use crate::kernels::{Rows, RowsMut, prefetch_row};
+use crate::operator::rows_of;
 use crate::rng::Key;
+use crate::table::with_table;
 use crate::{Mat, Real, Table};
 use std::ops::Range;
 
@@ -138,12 +141,12 @@ impl<'a> Workspace<'a> {
 
     pub(super) fn bind_gathered<T: Stored>(&mut self, input: usize, from: &Mat<T>) {
         let (ids, out) = self.gathered(input, from.cols());
-        for (i, out) in out.chunks_exact_mut(from.cols().max(1)).enumerate() {
-            if let Some(&next) = ids.get(i + GATHER_AHEAD) {
-                prefetch_row(from.data(), next as usize * from.cols(), from.cols());
-            }
-            stored::copy(from.row(ids[i] as usize), out);
-        }
+        gather(from, ids.iter().map(|&id| Some(id)), out);
+    }
+
+    /// Rows of the block, one after the other.
+    pub(super) fn bind_rows<T: Stored>(&mut self, input: usize, rows: &[T], cols: usize) {
+        stored::copy(rows, self.gathered(input, cols).1);
     }
 
     /// Rows of the block's nodes from a piece of a table that begins with row `first`.
@@ -164,21 +167,20 @@ impl<'a> Workspace<'a> {
     /// Rows of `A X`; neighbours in the table are added up in the block's own memory.
     pub(super) fn bind_product(&mut self, input: usize, a: SparseView<'_>, x: &Table) {
         let (ids, out) = self.gathered(input, x.cols());
-        // Rows that follow each other are made in one go.
-        let mut done = 0;
-        for run in ids.chunk_by(|a, b| a + 1 == *b) {
-            let (first, cols) = (run[0] as usize, x.cols());
-            let out = &mut out[done * cols..(done + run.len()) * cols];
-            match x {
-                Table::Full(x) => spmm::rows(a, Rows::dense(x.data(), x.rows(), cols), first, out, false),
-                Table::Half(x) => {
-                    let mut rounded = vec![Bf16::default(); out.len()];
-                    spmm::rows(a, Rows::dense(x.data(), x.rows(), cols), first, &mut rounded, false);
-                    stored::copy(&rounded, out);
-                }
-            }
-            done += run.len();
-        }
+        product(a, x, ids, out);
+    }
+
+    /// Rows of `A X`: those of some nodes from a table, the others made now, one after the other.
+    pub(super) fn bind_partly(&mut self, input: usize, from: Partly<'_>) {
+        let cols = from.rows.cols();
+        let (ids, out) = self.gathered(input, cols);
+        let place = |id: &u32| Some(from.places[*id as usize]).filter(|&place| place != NOWHERE);
+        with_table!(from.rows, rows => gather(rows, ids.iter().map(place), out));
+        let absent: Vec<u32> = ids.iter().copied().filter(|id| place(id).is_none()).collect();
+        let mut made = vec![0.0; absent.len() * cols];
+        product(from.a, from.x, &absent, &mut made);
+        let places = ids.iter().zip(out.chunks_exact_mut(cols)).filter(|(id, _)| place(id).is_none());
+        places.zip(made.chunks_exact(cols)).for_each(|((_, out), made)| out.copy_from_slice(made));
     }
 
     pub(super) fn bind_sparse(&mut self, input: usize, from: &crate::SparseMat) {
@@ -225,6 +227,32 @@ impl<'a> Workspace<'a> {
         };
         let d = RowsMut { data: &mut self.grads[place.slot][place.col..], rows, cols, stride };
         (y, d)
+    }
+}
+
+/// These rows of a table, one after the other, those that follow on their way meanwhile; nothing where there is none.
+fn gather<T: Stored>(from: &Mat<T>, rows: impl Iterator<Item = Option<u32>> + Clone, out: &mut [Real]) {
+    let cols = from.cols();
+    let mut ahead = rows.clone().skip(GATHER_AHEAD);
+    for (row, out) in rows.zip(out.chunks_exact_mut(cols.max(1))) {
+        if let Some(next) = ahead.next().flatten() {
+            prefetch_row(from.data(), next as usize * cols, cols);
+        }
+        if let Some(row) = row {
+            stored::copy(from.row(row as usize), out);
+        }
+    }
+}
+
+/// These rows of `A X`, one after the other, rounded as `X` is.
+fn product(a: SparseView<'_>, x: &Table, ids: &[u32], out: &mut [Real]) {
+    match x {
+        Table::Full(x) => spmm::listed(a, rows_of(x), ids, out),
+        Table::Half(x) => {
+            let mut rounded = vec![Bf16::default(); out.len()];
+            spmm::listed(a, rows_of(x), ids, &mut rounded);
+            stored::copy(&rounded, out);
+        }
     }
 }
 

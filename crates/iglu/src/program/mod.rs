@@ -20,7 +20,7 @@ pub use builder::Builder;
 pub use cost::{Gradients, Repeated};
 pub use exec::{Dropping, NormState};
 pub use lanes::Lanes;
-pub use run::{Call, Input, Job, Norms, Objective, RowSet};
+pub use run::{Call, Input, Job, NOWHERE, Norms, Objective, Partly, RowSet};
 pub use wanted::{Put, Wanted};
 
 use crate::Real;

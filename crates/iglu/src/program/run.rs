@@ -32,9 +32,27 @@ pub enum Input<'a> {
     Sparse(&'a SparseMat),
     /// Rows of `A X`, made where they are needed and rounded as `X` is.
     Product(SparseView<'a>, &'a Table),
+    /// The same, with the rows of some nodes kept.
+    Partly(Partly<'a>),
     /// Dense rows of so many columns that whoever wants their gradient lends ([`super::Put::InExchange`]).
     Lent(usize),
 }
+
+/// Rows of `A X` that are kept for some nodes, and made where they are needed for the others.
+#[derive(Clone, Copy)]
+pub struct Partly<'a> {
+    /// The rows that are kept.
+    pub rows: &'a Table,
+    /// Which of them is that of a node, or [`NOWHERE`].
+    pub places: &'a [u32],
+    /// What the others are made of.
+    pub a: SparseView<'a>,
+    /// See there.
+    pub x: &'a Table,
+}
+
+/// The place of a row that is not kept.
+pub const NOWHERE: u32 = u32::MAX;
 
 impl<'a> From<&'a Table> for Input<'a> {
     fn from(table: &'a Table) -> Self {
@@ -153,6 +171,7 @@ impl<'a> Job<'a> {
                 Input::Half(m) => m.cols(),
                 Input::Sparse(m) => m.cols(),
                 Input::Product(_, x) => x.cols(),
+                Input::Partly(p) => p.rows.cols(),
                 Input::Lent(cols) => *cols,
             };
             assert_eq!(width, program.given_width(i), "width of input {i}");
@@ -215,6 +234,7 @@ impl<'a> Job<'a> {
                 (Input::Dense(m), _) => ws.bind_gathered(i, m),
                 (Input::Half(m), _) => ws.bind_gathered(i, m),
                 (Input::Product(a, x), _) => ws.bind_product(i, a, x),
+                (Input::Partly(from), _) => ws.bind_partly(i, from),
                 (Input::Lent(_), _) => {}
             }
         }

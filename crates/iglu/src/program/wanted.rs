@@ -26,7 +26,8 @@ pub enum Put {
     /// That of node v is added to row v; the rows of the pass are in order of their nodes.
     AtNodes,
     /// Row v is what node v gives to an input ([`super::Input::Lent`]), and its gradient takes its place; rows of nodes that
-    /// are not in the pass become 0. The rows of the pass are in order of their nodes.
+    /// are not in the pass become 0. The rows of the pass are in order of their nodes. A table with as many rows as the
+    /// pass has those of its nodes alone.
     InExchange,
 }
 
@@ -52,7 +53,12 @@ impl<'t> Wanted<'t> {
             debug_assert!(ids.is_sorted_by(|a, b| a < b), "rows in order of their nodes");
         }
         let (width, count) = (self.out.cols(), self.out.rows());
-        Piece { value: self.value, put: self.put, width, first: 0, count, span: self.out.span() }
+        let by_node = match self.put {
+            Put::InOrder => false,
+            Put::AtNodes => true,
+            Put::InExchange => count != rows.len(),
+        };
+        Piece { value: self.value, put: self.put, by_node, width, first: 0, count, span: self.out.span() }
     }
 }
 
@@ -60,6 +66,8 @@ impl<'t> Wanted<'t> {
 pub(super) struct Piece<'t> {
     value: Value,
     put: Put,
+    /// Whether rows are those of the nodes, not those of the pass.
+    by_node: bool,
     width: usize,
     /// The row that the span begins with.
     first: usize,
@@ -71,10 +79,8 @@ pub(super) struct Piece<'t> {
 impl<'t> Piece<'t> {
     /// Gives away what the rows of a pass before `position` write.
     pub(super) fn upto(&mut self, rows: RowSet<'_>, position: usize) -> Piece<'t> {
-        let next = match (self.put, rows) {
-            (Put::AtNodes | Put::InExchange, RowSet::List(ids)) => {
-                ids.get(position).map_or(self.count, |&id| id as usize)
-            }
+        let next = match rows {
+            RowSet::List(ids) if self.by_node => ids.get(position).map_or(self.count, |&id| id as usize),
             _ => position,
         };
         let span = self.span.split_off((next - self.first) * self.width);
@@ -87,18 +93,22 @@ impl<'t> Piece<'t> {
             return;
         }
         let slot = program.place(self.value).slot;
-        match &self.span {
-            Span::Full(rows) => block.bind_piece(slot, self.first, rows, self.width),
-            Span::Half(rows) => block.bind_piece(slot, self.first, rows, self.width),
+        match (&self.span, self.by_node) {
+            (Span::Full(rows), true) => block.bind_piece(slot, self.first, rows, self.width),
+            (Span::Half(rows), true) => block.bind_piece(slot, self.first, rows, self.width),
+            (Span::Full(rows), false) => block.bind_rows(slot, rows, self.width),
+            (Span::Half(rows), false) => block.bind_rows(slot, rows, self.width),
         }
     }
 
     /// Writes the gradient that a block has computed; zeros where nothing depends on the value.
     pub(super) fn write(self, program: &Program, block: &Workspace<'_>) {
         let (d, place) = (block.known_grad(program, self.value), (self.first, self.width));
+        // Row for row there is nothing to exchange.
+        let put = if self.by_node { self.put } else { Put::InOrder };
         match self.span {
-            Span::Full(out) => write(self.put, d, &block.ids, place, out),
-            Span::Half(out) => write(self.put, d, &block.ids, place, out),
+            Span::Full(out) => write(put, d, &block.ids, place, out),
+            Span::Half(out) => write(put, d, &block.ids, place, out),
         }
     }
 }
@@ -189,6 +199,17 @@ mod tests {
                     let lending = Job::new(&program, vec![Input::Lent(5)], None);
                     let mut wanted = [Wanted::in_exchange(x, &mut lent)];
                     lending.gradients(&call, rows, &Squares, lanes.as_mut(), &mut wanted);
+                    // So do the rows of the pass alone.
+                    let nodes: Vec<u32> = match rows {
+                        RowSet::All(n) => (0..n as u32).collect(),
+                        RowSet::List(ids) => ids.to_vec(),
+                    };
+                    let mut few = Table::zeros(storage, nodes.len(), 5);
+                    let own = inputs.select(&nodes);
+                    with_table!(&mut few, m => stored::copy(own.data(), m.data_mut()));
+                    let mut wanted = [Wanted::in_exchange(x, &mut few)];
+                    lending.gradients(&call, rows, &Squares, lanes.as_mut(), &mut wanted);
+                    assert_eq!(few, ordered);
                     let mut next = 0;
                     for v in 0..NODES {
                         let is_there =

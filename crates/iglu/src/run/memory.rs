@@ -2,6 +2,7 @@
 
 use super::decide;
 use super::start::{self, Trials};
+use crate::chosen::Chosen;
 use crate::config::{Config, Order, Setting};
 use crate::lazy::plan::Plan;
 use crate::look::Look;
@@ -248,20 +249,39 @@ impl Sizes<'_> {
         (1..=self.kept()[0]).map(|k| self.table(k)).sum()
     }
 
-    /// Gradients beyond those that have the place of an aggregate.
+    /// Gradients beyond those that have the place of an aggregate or of an embedding.
     fn gradients(&self) -> u64 {
         let (top, train) = (self.kept()[1], &self.config.train);
-        let from = |k: usize| (k..=top).map(|k| self.table(k)).sum::<u64>();
+        let tables = |span: std::ops::RangeInclusive<usize>| span.map(|k| self.table(k)).sum::<u64>();
         if !Plan::renews_alphas(train.order, train.frequency) || !self.lends() {
-            return from(1);
+            return tables(1..=top);
         }
-        // Those of layer k are made while those above it and the aggregates up to the next layer are there.
-        let held = |k: usize| from(k) + (2..=k + 1).map(|k| self.aggregate(k)).sum::<u64>();
-        (1..=top).map(held).max().unwrap_or(0).saturating_sub(self.aggregates())
+        // Those of layer k are made while those above it are there, the aggregates up to the next layer, and embeddings up
+        // to its own, or all.
+        let held = |k: usize| {
+            let last = if Plan::renews_embeddings(train, self.network, k + 1) { k } else { top };
+            tables(k..=top) + tables(1..=last) + (2..=k + 1).map(|k| self.aggregate(k)).sum::<u64>()
+        };
+        let rest = self.aggregates() + self.embeddings();
+        (1..=top).map(held).max().unwrap_or(0).saturating_sub(rest)
     }
 
     fn aggregate(&self, k: usize) -> u64 {
-        self.network.at(k).look.parts() as u64 * self.table(k - 1)
+        let all = self.network.at(k).look.parts() as u64 * self.table(k - 1);
+        if k == self.network.graph_layers() { all.saturating_sub(self.left_out()) } else { all }
+    }
+
+    /// Bytes saved where aggregates of the last graph layer are kept for the training nodes only.
+    fn left_out(&self) -> u64 {
+        let (k, order) = (self.network.graph_layers(), self.config.train.order);
+        let layer = self.network.at(k);
+        let lazy = matches!(order, Order::Inverted | Order::Exact);
+        let whole = self.network.layers()[k - 1..].iter().any(|l| l.program.batch_norms() > 0);
+        if k == 1 || !lazy || whole || !layer.look.is_product() {
+            return 0;
+        }
+        let row = layer.look.parts() * self.network.width(k - 1) * self.network.at(k - 1).storage.bytes();
+        Chosen::saves(self.data.train, self.rows() as usize, row, self.data.entries).max(0) as u64
     }
 
     fn aggregates(&self) -> u64 {
