@@ -84,6 +84,7 @@ impl Recipe {
             graph_bytes: (8 * (n + 1) + 4 * entries) as u64,
             feature_bytes: (4 * n * shape.features) as u64,
             sparse: false,
+            features_rest: false,
             label_bytes: (n * label) as u64,
             shape: ModelShape {
                 features: shape.features,

@@ -7,8 +7,28 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Keeps memory alive and hands it out; the same slice each time.
-pub type Keeper<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
+/// Keeps memory alive and hands it out.
+pub trait Keep<T>: Send + Sync {
+    /// The values, the same slice each time.
+    fn values(&self) -> &[T];
+
+    /// Whether [`Keep::rest`] gives memory back.
+    fn can_rest(&self) -> bool {
+        false
+    }
+
+    /// Nobody will read the values for a while: what can be had again from elsewhere need not stay in memory.
+    fn rest(&self) {}
+}
+
+impl<T, K: AsRef<[T]> + Send + Sync> Keep<T> for K {
+    fn values(&self) -> &[T] {
+        self.as_ref()
+    }
+}
+
+/// Keeps memory for all who use it.
+pub type Keeper<T> = Arc<dyn Keep<T>>;
 
 /// An array, owned or kept by something else.
 ///
@@ -39,13 +59,25 @@ impl<T> Buffer<T> {
     pub fn is_kept(&self) -> bool {
         matches!(self.0, Memory::Kept(_))
     }
+
+    /// Whether [`Buffer::rest`] gives memory back.
+    pub fn can_rest(&self) -> bool {
+        matches!(&self.0, Memory::Kept(keeper) if keeper.can_rest())
+    }
+
+    /// Tells the keeper, if there is one, that nobody will read the values for a while.
+    pub fn rest(&self) {
+        if let Memory::Kept(keeper) = &self.0 {
+            keeper.rest();
+        }
+    }
 }
 
 impl<T: Clone> Buffer<T> {
     /// The values, writable; a copy of them where the memory is not ours.
     pub fn make_mut(&mut self) -> &mut Vec<T> {
         if let Memory::Kept(keeper) = &self.0 {
-            self.0 = Memory::Own(keeper.as_ref().as_ref().to_vec());
+            self.0 = Memory::Own(keeper.values().to_vec());
         }
         match &mut self.0 {
             Memory::Own(values) => values,
@@ -57,7 +89,7 @@ impl<T: Clone> Buffer<T> {
     pub fn into_vec(self) -> Vec<T> {
         match self.0 {
             Memory::Own(values) => values,
-            Memory::Kept(keeper) => keeper.as_ref().as_ref().to_vec(),
+            Memory::Kept(keeper) => keeper.values().to_vec(),
         }
     }
 }
@@ -69,7 +101,7 @@ impl<T> Deref for Buffer<T> {
     fn deref(&self) -> &[T] {
         match &self.0 {
             Memory::Own(values) => values,
-            Memory::Kept(keeper) => keeper.as_ref().as_ref(),
+            Memory::Kept(keeper) => keeper.values(),
         }
     }
 }

@@ -68,7 +68,7 @@ pub mod side;
 mod table;
 mod tensors;
 
-pub use buffer::{Buffer, Keeper};
+pub use buffer::{Buffer, Keep, Keeper};
 pub use dataset::{Dataset, Labels, Names, Relation, Split};
 pub use error::{Error, Result};
 pub use graph::{EdgeCounts, EdgeOptions, Graph, GraphParts, SelfLoops};

@@ -343,6 +343,19 @@ impl Features {
         }
     }
 
+    /// Whether [`Features::rest`] gives memory back.
+    pub fn can_rest(&self) -> bool {
+        matches!(self, Self::Dense(m) if m.data.can_rest())
+    }
+
+    /// Nobody will read the values for a while: those of a mapped file need not stay in memory. Sparse ones do, which share
+    /// most of it with what is made of them.
+    pub fn rest(&self) {
+        if let Self::Dense(m) = self {
+            m.data.rest();
+        }
+    }
+
     /// The rows named, in that order.
     #[must_use]
     pub fn select(&self, rows: &[u32]) -> Self {

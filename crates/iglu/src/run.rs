@@ -134,6 +134,9 @@ impl<'a> Fit<'a> {
         let completed = latent::complete(&self.config.network, self.config.train.setting, self.data)?;
         let data = completed.as_ref().unwrap_or(self.data);
         let reordered = reordered(self.config, data);
+        if reordered.is_some() {
+            data.features.rest();
+        }
         let run = Run::prepare(&self, reordered.as_ref().unwrap_or(data), watch);
         let mut course = match from {
             None => match Course::begin(&run, observer)? {
@@ -248,6 +251,10 @@ impl<'a> Run<'a> {
         let preprocess =
             Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
         let features = Arc::new(preprocess.apply(&data.features));
+        if config.data.features.or(Scaling::Raw) != Scaling::Raw {
+            // Training reads the scaled ones.
+            data.features.rest();
+        }
         let metric = config.select.metric.or(Metric::default_for(&data.labels));
         let (labels, rows) = Sides::training(data, config.train.setting);
         let mut loss = LossOptions {

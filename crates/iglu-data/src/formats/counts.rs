@@ -29,6 +29,7 @@ pub(super) fn of_arrays(x: &[usize], y: Option<&[usize]>) -> Option<Outline> {
         graph_bytes: ((nodes + 1) * size_of::<u64>()) as u64,
         feature_bytes: (nodes * features * size_of::<f32>()) as u64,
         sparse: false,
+        features_rest: false,
         label_bytes: (nodes * label) as u64,
         shape: ModelShape { features, classes, multi_label, relations: 0, latent: 0 },
         train: 0,

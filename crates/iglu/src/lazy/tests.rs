@@ -181,11 +181,9 @@ fn every_order_with_fresh_caches_equals_back_propagation() {
 fn some_rows_train_as_all_of_them() {
     let mut tried = 0;
     for (name, c) in variants() {
-        for (order, storage) in [
-            (Order::Inverted, Storage::F32),
-            (Order::Inverted, Storage::Bf16),
-            (Order::Exact, Storage::F32),
-        ] {
+        for (order, storage) in
+            [(Order::Inverted, Storage::F32), (Order::Inverted, Storage::Bf16), (Order::Exact, Storage::F32)]
+        {
             let mut c = c.clone();
             (c.train.order, c.network.cache) = (order, storage);
             c.train.batch = crate::config::Batch::Size(7);

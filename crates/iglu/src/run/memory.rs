@@ -76,6 +76,8 @@ pub struct Outline {
     pub feature_bytes: u64,
     /// Whether only values that are not zero are stored.
     pub sparse: bool,
+    /// Whether features, once they are scaled, need no memory where they came from ([`crate::Keep::rest`]).
+    pub features_rest: bool,
     /// Bytes of the labels.
     pub label_bytes: u64,
     /// What a network takes and gives.
@@ -109,6 +111,7 @@ impl Outline {
             graph_bytes: turned(&data.graph) + relations.sum::<u64>(),
             feature_bytes: data.features.bytes() as u64,
             sparse: matches!(data.features, Features::Sparse(_)),
+            features_rest: data.features.can_rest(),
             label_bytes: label_bytes as u64,
             shape: ModelShape::of(data),
             train: data.split.train.len(),
@@ -202,7 +205,8 @@ impl Sizes<'_> {
     /// As read, scaled, and those of the training side.
     fn features(&self) -> u64 {
         let one = self.data.feature_bytes;
-        2 * one + if self.inductive() { (one as f64 * self.share()) as u64 } else { 0 }
+        let read = if self.data.features_rest { 0 } else { one };
+        read + one + if self.inductive() { (one as f64 * self.share()) as u64 } else { 0 }
     }
 
     /// Graph and features once more.

@@ -1,7 +1,9 @@
 //! Files mapped into memory, seen as arrays of numbers in place. All `unsafe` of this crate is here.
 
-use iglu::Buffer;
+use iglu::{Buffer, Keep};
 use memmap2::Mmap;
+#[cfg(unix)]
+use memmap2::UncheckedAdvice;
 use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
@@ -25,6 +27,16 @@ impl Map {
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
+
+    /// Lets go of the pages of these bytes; who reads them again has them from the file.
+    #[cfg(unix)]
+    fn rest(&self, start: usize, length: usize) {
+        // SAFETY: the map is read-only, so its pages hold nothing that the file does not.
+        #[expect(unsafe_code, reason = "pages of a file are given back")]
+        let told = unsafe { self.0.unchecked_advise_range(UncheckedAdvice::DontNeed, start, length) };
+        // Without it more memory stays in use, and nothing else.
+        drop(told);
+    }
 }
 
 mod plain {
@@ -44,8 +56,8 @@ struct Window<T> {
     numbers: PhantomData<T>,
 }
 
-impl<T: Plain> AsRef<[T]> for Window<T> {
-    fn as_ref(&self) -> &[T] {
+impl<T: Plain> Keep<T> for Window<T> {
+    fn values(&self) -> &[T] {
         let bytes = &self.map.bytes()[self.start..];
         // SAFETY: `array` has checked that `count` numbers fit between `start` and the end of the map and that the
         // first is aligned; the map neither moves nor changes its length, and lives as long as `self`. Any bits are a
@@ -54,6 +66,15 @@ impl<T: Plain> AsRef<[T]> for Window<T> {
         unsafe {
             std::slice::from_raw_parts(bytes.as_ptr().cast::<T>(), self.count)
         }
+    }
+
+    fn can_rest(&self) -> bool {
+        cfg!(unix)
+    }
+
+    fn rest(&self) {
+        #[cfg(unix)]
+        self.map.rest(self.start, self.count * size_of::<T>());
     }
 }
 
@@ -89,6 +110,8 @@ mod tests {
         assert!(array::<u64>(&map, 4..12).is_none());
         assert_eq!(array::<u64>(&map, 24..24).unwrap().len(), 0);
         drop(map);
-        assert_eq!(words[0], 0x0b0a_0908, "the map lives with its last array");
+        words.rest();
+        assert_eq!(words[0], 0x0b0a_0908, "the map lives with its last array, and what rests is read again");
+        assert_eq!(words.can_rest(), cfg!(unix));
     }
 }

@@ -115,6 +115,7 @@ impl Store {
             graph_bytes: graphs.enumerate().map(turned).sum(),
             feature_bytes: length(Kind::Dense, 0) + sum(&sparse, 0),
             sparse: length(Kind::SparseOffsets, 0) > 0,
+            features_rest: length(Kind::Dense, 0) > 0 && cfg!(all(unix, target_endian = "little")),
             label_bytes: sum(&[Kind::Classes, Kind::Labels], 0),
             shape: ModelShape {
                 features: about.features as usize,
