@@ -23,11 +23,11 @@ pub struct Chosen {
 struct Part {
     operator: Arc<Operator>,
     /// Its transpose with these columns, numbered as the rows are listed; loops are entries like others, the last ones.
-    back: Columns,
+    back: Transpose,
 }
 
 #[derive(Debug, Default)]
-struct Columns {
+struct Transpose {
     offsets: Vec<u64>,
     columns: Vec<u32>,
     weights: Option<Vec<Real>>,
@@ -42,7 +42,7 @@ impl Chosen {
         let mut places = vec![NOWHERE; count];
         nodes.iter().zip(0..).for_each(|(&v, place)| places[v as usize] = place);
         let part = |operator: Arc<Operator>| {
-            let back = Columns::of(operator.transposed_view(), &nodes, &places);
+            let back = Transpose::of(operator.transposed_view(), &nodes, &places);
             Part { operator, back }
         };
         Self { parts: operators.into_iter().map(part).collect(), nodes, places }
@@ -98,7 +98,7 @@ impl Chosen {
     }
 }
 
-impl Columns {
+impl Transpose {
     /// Columns `nodes` of a sparse matrix, numbered by their place.
     fn of(a: SparseView<'_>, nodes: &[u32], places: &[u32]) -> Self {
         const ROWS: usize = 4096;

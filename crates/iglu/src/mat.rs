@@ -165,9 +165,10 @@ impl Scratch {
     pub fn take<T: Shelved>(&self, rows: usize, cols: usize) -> Mat<T> {
         let need = rows * cols;
         let mut free = T::shelf(self);
-        // A buffer that is much too large is left to those who need all of it.
-        let fits = |i: &usize| (need..=2 * need).contains(&free[*i].capacity());
-        let fitting = (0..free.len()).filter(fits).min_by_key(|&i| free[i].capacity());
+        let fitting: Vec<usize> = (0..free.len()).filter(|&i| free[i].capacity() >= need).collect();
+        // The last one that is much too large is left to somebody who needs all of it.
+        let spared = |i: &usize| fitting.len() == 1 && free[*i].capacity() > 2 * need;
+        let fitting = fitting.iter().copied().min_by_key(|&i| free[i].capacity()).filter(|i| !spared(i));
         let found = fitting.map(|i| free.swap_remove(i));
         drop(free);
         let mut data = found.unwrap_or_else(|| zeros(need));

@@ -91,6 +91,14 @@ impl Scratch {
         let ended = self.iglu(args).check(0, &[]);
         serde_json::from_str(&ended.stdout).unwrap_or_else(|e| panic!("{args}: {e}\n{}", ended.stdout))
     }
+
+    /// What `iglu inspect` tells of some data, and apart from it the bytes that training will take: they depend on how
+    /// the data is read.
+    pub fn cards<const N: usize>(&self, data: [&str; N]) -> ([Value; N], [u64; N]) {
+        let mut cards = data.map(|data| self.json(&format!("inspect {data} --json")));
+        let bytes = cards.each_mut().map(|card| card["train_bytes_estimate"].take());
+        (cards, bytes.map(|b| b.as_u64().expect("an estimate in bytes")))
+    }
 }
 
 impl Drop for Scratch {

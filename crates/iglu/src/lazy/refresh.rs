@@ -310,7 +310,7 @@ impl Engine<'_> {
             let rows = heard.ids.as_deref().map_or(RowSet::All(self.side.nodes()), RowSet::List);
             with_table!(target(targets, m), alpha => scatter(&heard.d, rows, alpha));
         }
-        z.into_iter().flatten().for_each(|z| self.give(pull.from, z));
+        z.into_iter().flatten().for_each(|z| z.give(&self.scratch));
         value
     }
 
@@ -354,14 +354,7 @@ impl Engine<'_> {
                 self.scratch.give(sent);
             }
         }
-        self.give(pull.from, d);
-    }
-
-    /// Gives a table with a row for each kept aggregate of layer k back; that of a few nodes would fit nothing else.
-    fn give(&self, k: usize, table: Table) {
-        if self.caches.chosen(k).is_none() {
-            table.give(&self.scratch);
-        }
+        d.give(&self.scratch);
     }
 
     /// `out += A^T d` for an operator of layer k, `d` having the rows that its aggregates are kept for.

@@ -13,7 +13,6 @@ use crate::kernels::sparse::{self, SparseBlock};
 use crate::kernels::spmm::{self, SparseView};
 use crate::kernels::stored::{self, Bf16, Stored};
 use crate::kernels::{Rows, RowsMut, prefetch_row};
-use crate::operator::rows_of;
 use crate::rng::Key;
 use crate::table::with_table;
 use crate::{Mat, Real, Table};
@@ -247,10 +246,10 @@ fn gather<T: Stored>(from: &Mat<T>, rows: impl Iterator<Item = Option<u32>> + Cl
 /// These rows of `A X`, one after the other, rounded as `X` is.
 fn product(a: SparseView<'_>, x: &Table, ids: &[u32], out: &mut [Real]) {
     match x {
-        Table::Full(x) => spmm::listed(a, rows_of(x), ids, out),
+        Table::Full(x) => spmm::listed(a, Rows::dense(x.data(), x.rows(), x.cols()), ids, out),
         Table::Half(x) => {
             let mut rounded = vec![Bf16::default(); out.len()];
-            spmm::listed(a, rows_of(x), ids, &mut rounded);
+            spmm::listed(a, Rows::dense(x.data(), x.rows(), x.cols()), ids, &mut rounded);
             stored::copy(&rounded, out);
         }
     }

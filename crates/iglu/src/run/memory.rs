@@ -353,12 +353,12 @@ impl Sizes<'_> {
         // Evaluation of the whole graph: an embedding, the next one, and aggregates that are no sums.
         let held = 2 + if moments { parts as u64 } else { 0 };
         let infer = if self.inductive() { full(widest) * held / self.saved() } else { 0 };
-        let logits = 2 * full(self.network.width(self.network.depth()));
-        // The released order has logits only when it evaluates.
+        let logits = full(self.network.width(self.network.depth()));
+        // The released order has logits only when it evaluates, others keep some, too.
         if self.config.train.order == Order::Inverted {
             refresh.max(infer + logits)
         } else {
-            refresh.max(infer) + logits
+            refresh.max(infer) + 2 * logits
         }
     }
 }
