@@ -52,6 +52,9 @@ pub struct SettingsArgs {
     /// Numbers that embeddings and their gradients are kept in: f32, or bf16 in half the memory
     #[arg(long, value_name = "KIND")]
     cache: Option<String>,
+    /// Numbers that dense products multiply: f32, or bf16, which is faster on processors with AMX only
+    #[arg(long, value_name = "KIND")]
+    precision: Option<String>,
     /// Skip connections: `1->3,0->2`, or dense (every layer to every later one)
     #[arg(long, value_name = "LIST")]
     skips: Option<String>,
@@ -252,6 +255,7 @@ impl SettingsArgs {
             ("--heads", "network.heads", &self.heads),
             ("--jump", "network.jump", &self.jump),
             ("--cache", "network.cache", &self.cache),
+            ("--precision", "network.precision", &self.precision),
             ("--residual", "network.residual", &self.residual),
             ("--order", "train.order", &self.order),
             ("--setting", "train.setting", &self.setting),

@@ -13,6 +13,8 @@ use crate::settings::{self, SettingsArgs};
 use crate::{text, threads};
 use clap::value_parser;
 use iglu::config::{Config, DataConfig};
+use iglu::kernels::gemm::Precision;
+use iglu::kernels::tiles;
 use iglu::observe::Stopwatch;
 use iglu::run::Trials;
 use iglu::{Dataset, Result};
@@ -110,7 +112,7 @@ impl TrainArgs {
         let config = &with_split(config, &data);
         let folder = given.map_or_else(|| RunFolder::fresh(&data.name, Moment::now()), Ok)?;
         folder.clear()?;
-        self.tell(trials);
+        self.tell(trials, config);
         let session = self.session(&data, source, trials);
         let load = watch.seconds();
         match self.seeds {
@@ -174,8 +176,13 @@ impl TrainArgs {
         Ok(data)
     }
 
-    /// Says so where a budget makes the run slower.
-    fn tell(&self, trials: Trials) {
+    /// Says so where a budget or the processor makes the run slower.
+    fn tell(&self, trials: Trials, config: &Config) {
+        if config.network.precision == Precision::Bf16 && !tiles::native() && !self.quiet {
+            text::note(
+                "note: this machine has no AMX for --precision bf16: rounded numbers are multiplied in f32, slower than f32 itself",
+            );
+        }
         if trials == Trials::OneByOne && self.memory.is_some() && !self.quiet {
             text::note(
                 "note: settings are tried one by one to stay within --memory: slower, the same result",

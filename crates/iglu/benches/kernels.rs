@@ -3,10 +3,11 @@
 //! Threads: `RAYON_NUM_THREADS`. A word keeps the lines that contain it.
 #![expect(clippy::print_stdout, reason = "this is its result")]
 
+use iglu::kernels::gemm::Precision;
 use iglu::kernels::limits::{self, Form, Product};
 use iglu::kernels::rowwise::{self, Affine, AffineGrad, Mask};
 use iglu::kernels::spmm::{SparseView, spmm};
-use iglu::kernels::{Rows, RowsMut, isa};
+use iglu::kernels::{Rows, RowsMut, isa, tiles};
 use iglu::observe::Stopwatch;
 use iglu::optim::{OptimOptions, Optimiser};
 use iglu::program::{Builder, Call, Dropping, Input, Job, Lanes, Norms, Objective, Program, RowSet, Source};
@@ -46,13 +47,26 @@ impl Bench {
 
     /// Transposed products of odd sizes against the square one.
     fn products(&self) {
-        let rate = |form, m, k, n| limits::product(Product { form, m, k, n });
+        let in_numbers = |precision, form, m, k, n| limits::product(Product { precision, form, m, k, n });
+        let rate = |form, m, k, n| in_numbers(Precision::F32, form, m, k, n);
         let square = rate(Form::Nn, 512, 512, 512);
         println!(
             "product square 512: {:.1} GFLOP/s, {:.0} % of the peak",
             square / 1e9,
             100.0 * square / self.peak
         );
+        for (form, m, k, n) in [
+            (Form::Nn, 512, 512, 512),
+            (Form::Nn, 256, 256, 256),
+            (Form::Tn, 256, 256, 256),
+            (Form::Nt, 256, 256, 256),
+        ] {
+            let name = format!("product of bf16 {form:?} {m} x {k} x {n}");
+            if self.wants(&name) {
+                let times = in_numbers(Precision::Bf16, form, m, k, n) / rate(form, m, k, n);
+                println!("{name}: {times:.2} times as fast as f32 (AMX: {})", tiles::native());
+            }
+        }
         for odd in [40, 47, 50, 100, 121, 128, 256, 602] {
             for (form, m, k, n) in [
                 (Form::Nn, 256, odd, 256),

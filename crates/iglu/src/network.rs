@@ -154,6 +154,7 @@ impl Network {
                 dropout: config.head_dropout.or(if config.jump == Jump::None { 0.0 } else { config.dropout }),
                 bias: config.bias,
                 jump: network.jump(config)?,
+                precision: config.precision,
                 ..LayerOptions::default()
             };
             let linear = layers::find("linear").expect("the classifier's architecture is in the table");
@@ -214,6 +215,7 @@ impl Network {
             theta: config.theta,
             relations: (shape.relations, shape.latent),
             jump: None,
+            precision: config.precision,
         };
         let classifies = LayerOptions {
             width: shape.classes,

@@ -1,6 +1,8 @@
 //! What the machine can do, measured in the run that it judges; every rate once per trial at most, the best kept.
 
+use iglu::kernels::gemm::Precision;
 use iglu::kernels::limits::{self, Form, Product};
+use iglu::kernels::tiles;
 use iglu::kernels::{Isa, isa};
 use iglu::lazy::work::Work;
 use serde::Serialize;
@@ -10,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const LARGEST_TABLE: usize = 256 << 20;
 
 /// The square product that others are compared with.
-const SQUARE: Product = Product { form: Form::Nn, m: 512, k: 512, n: 512 };
+const SQUARE: Product = Product { precision: Precision::F32, form: Form::Nn, m: 512, k: 512, n: 512 };
 
 /// Rates in FLOP/s and bytes/s, of all threads together.
 pub struct Machine {
@@ -25,6 +27,8 @@ pub struct Machine {
 pub struct Summary {
     /// Instruction set in use.
     pub instructions: &'static str,
+    /// Whether products of bf16 run on AMX.
+    pub amx: bool,
     /// Worker threads.
     pub threads: usize,
     /// Fused multiply-adds in registers.
@@ -110,6 +114,7 @@ impl Machine {
                 Isa::Avx2 => "avx2",
                 _ => "portable",
             },
+            amx: tiles::native(),
             threads: rayon::current_num_threads(),
             peak_gflops: self.peak / 1e9,
             square_gflops: self.product(SQUARE) / 1e9,

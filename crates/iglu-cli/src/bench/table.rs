@@ -3,6 +3,7 @@
 use super::phase::Phase;
 use super::trial::Trial;
 use super::{Bench, trial};
+use iglu::kernels::gemm::Precision;
 use iglu::kernels::limits::Form;
 use iglu_report::numbers::{bytes, grouped};
 
@@ -13,8 +14,13 @@ pub fn table(bench: &Bench) -> String {
         bench.command.clone(),
         format!("{}, iglu {}", bench.started, bench.version),
         format!(
-            "{} on {} threads: {:.0} GFLOP/s fused multiply-add, {:.0} in square products, {:.1} GB/s in order",
-            m.instructions, m.threads, m.peak_gflops, m.square_gflops, m.stream_gbytes
+            "{}{} on {} threads: {:.0} GFLOP/s fused multiply-add, {:.0} in square products, {:.1} GB/s in order",
+            m.instructions,
+            if m.amx { " with AMX" } else { "" },
+            m.threads,
+            m.peak_gflops,
+            m.square_gflops,
+            m.stream_gbytes
         ),
     ];
     for trial in &bench.trials {
@@ -95,7 +101,8 @@ fn product(r: &trial::Rate) -> String {
         Form::Nt => "A B^T",
     };
     format!(
-        "{form} {:>4} x {:>4} x {:>4}: {:.0} GFLOP/s, {:.0} % of the peak",
+        "{form}{} {:>4} x {:>4} x {:>4}: {:.0} GFLOP/s, {:.0} % of the peak",
+        if p.precision == Precision::Bf16 { " bf16" } else { "" },
         p.m,
         p.k,
         p.n,

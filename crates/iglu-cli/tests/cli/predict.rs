@@ -36,6 +36,7 @@ fn predictions_have_the_scores_of_training() {
         "exact",
         "inverted --cache bf16",
         "backprop --cache bf16 --layers 3",
+        "inverted --precision bf16 --layer gat --heads 2",
     ] {
         let trained =
             scratch.json(&format!("train --json --quiet --force --out run --order {order} {SMALL}"));

@@ -42,7 +42,7 @@ fn check(name: &str, flags: &str) {
 fn lazy_orders_do_not_depend_on_threads() {
     check("threads-inverted", "--hidden 32 --epochs 2 --seed 1");
     check("threads-backprop", "--hidden 32 --epochs 2 --order backprop --layer gcn");
-    check("threads-bf16", "--hidden 32 --epochs 2 --cache bf16");
+    check("threads-bf16", "--hidden 32 --epochs 2 --cache bf16 --precision bf16");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `[network]`: the layers, and settings of single ones.
 
 use super::Auto;
+use crate::kernels::gemm::Precision;
 use crate::kernels::rowwise::Activation;
 use crate::layers::{Combine, Jump, NormKind, NormOrder};
 use crate::operator::Norm;
@@ -76,6 +77,8 @@ pub struct NetworkConfig {
     pub jump: Jump,
     /// How embeddings, their aggregates and gradients are kept: `f32`, or `bf16` in half the memory.
     pub cache: Storage,
+    /// The numbers that dense products multiply: `f32`, or `bf16` on processors with AMX.
+    pub precision: Precision,
     /// Settings of single layers.
     pub each: Vec<LayerOverride>,
 }
@@ -108,6 +111,7 @@ impl Default for NetworkConfig {
             degree_scale: Auto::Auto,
             jump: Jump::None,
             cache: Storage::F32,
+            precision: Precision::F32,
             each: Vec::new(),
         }
     }

@@ -4,8 +4,9 @@
 //! Every rate is that of all threads of the present pool together, each working on its own: the best of a few
 //! repetitions, since disturbances only ever slow a loop down.
 
+use super::gemm::{Into, Precision};
 use super::vecmath::madd;
-use super::{Isa, Rows, RowsMut, gemm, isa, pages, prefetch_row, simd_fn};
+use super::{Isa, Rows, RowsMut, isa, pages, prefetch_row, simd_fn};
 use crate::Real;
 use crate::observe::Stopwatch;
 use crate::rng::Key;
@@ -32,6 +33,8 @@ pub enum Form {
 /// A dense product: `m x k` times `k x n`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 pub struct Product {
+    /// The numbers that are multiplied.
+    pub precision: Precision,
     /// Which operand is transposed.
     pub form: Form,
     /// Rows of the result.
@@ -119,13 +122,13 @@ pub fn product(p: Product) -> f64 {
         let c = RowsMut::dense(&mut c, p.m, p.n);
         match p.form {
             Form::Nn => {
-                gemm::nn(Rows::dense(&a, p.m, p.k), Rows::dense(&b, p.k, p.n), c, gemm::Into::Set);
+                p.precision.nn(Rows::dense(&a, p.m, p.k), Rows::dense(&b, p.k, p.n), c, Into::Set);
             }
             Form::Tn => {
-                gemm::tn(Rows::dense(&a, p.k, p.m), Rows::dense(&b, p.k, p.n), c, gemm::Into::Set);
+                p.precision.tn(Rows::dense(&a, p.k, p.m), Rows::dense(&b, p.k, p.n), c, Into::Set);
             }
             Form::Nt => {
-                gemm::nt(Rows::dense(&a, p.m, p.k), Rows::dense(&b, p.n, p.k), c, gemm::Into::Set);
+                p.precision.nt(Rows::dense(&a, p.m, p.k), Rows::dense(&b, p.n, p.k), c, Into::Set);
             }
         }
     })
@@ -206,7 +209,9 @@ mod tests {
             [4_usize, 0, 4].iter().map(|r| data[r * 70..(r + 1) * 70].iter().sum::<Real>()).sum();
         assert_eq!(read_rows(Rows::dense(&data, 5, 70), &[4, 0, 4]), expect);
         for form in [Form::Nn, Form::Tn, Form::Nt] {
-            assert!(product(Product { form, m: 8, k: 5, n: 3 }).is_normal());
+            for precision in [Precision::F32, Precision::Bf16] {
+                assert!(product(Product { precision, form, m: 8, k: 5, n: 3 }).is_normal());
+            }
         }
         assert!(peak().is_normal() && gather(100, 16).is_normal() && stream(1 << 20).is_normal());
     }

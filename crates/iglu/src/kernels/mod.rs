@@ -17,6 +17,7 @@ pub mod rowwise;
 pub mod sparse;
 pub mod spmm;
 pub mod stored;
+pub mod tiles;
 pub mod vecmath;
 
 use crate::Real;

@@ -28,6 +28,14 @@ impl Stored for Real {
 #[repr(transparent)]
 pub struct Bf16(u16);
 
+impl Bf16 {
+    /// Its bits.
+    #[inline(always)]
+    pub fn bits(self) -> u16 {
+        self.0
+    }
+}
+
 impl Stored for Bf16 {
     #[inline(always)]
     fn real(self) -> Real {

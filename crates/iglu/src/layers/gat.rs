@@ -24,7 +24,7 @@ const SLOPE: f64 = 0.2;
 fn build(b: &mut Builder, site: &Site<'_>) -> Value {
     let o = site.options;
     let averaged = o.combine == Combine::Sum;
-    let mut rows = Builder::default();
+    let mut rows = Builder::with_precision(o.precision);
     let own = site.own(&mut rows);
     let said = rows.linear("w", &[own], if averaged { o.heads * o.width } else { o.width });
     let said = rows.dropout(said, o.said_dropout);

@@ -20,6 +20,7 @@ mod saint;
 mod tests;
 mod virtual_nodes;
 
+use crate::kernels::gemm::Precision;
 use crate::kernels::rowwise::Activation;
 use crate::operator::Norm;
 use crate::program::{Builder, Program, Source, Value};
@@ -152,6 +153,8 @@ pub struct LayerOptions {
     pub relations: (usize, usize),
     /// What the classifier reads instead of the last layer.
     pub jump: Option<JumpFrom>,
+    /// The numbers that products multiply.
+    pub precision: Precision,
 }
 
 /// How several layers are read, and which: by number, with their widths.
@@ -190,6 +193,7 @@ impl Default for LayerOptions {
             theta: 0.5,
             relations: (0, 0),
             jump: None,
+            precision: Precision::F32,
         }
     }
 }
@@ -265,7 +269,7 @@ fn add_embedding(b: &mut Builder, h: Value, (m, width): (usize, usize), name: &s
 
 /// The row program of layer `k` of an architecture.
 pub fn build(architecture: &Architecture, site: &Site<'_>) -> Program {
-    let mut b = Builder::default();
+    let mut b = Builder::with_precision(site.options.precision);
     let mut h = (architecture.build)(&mut b, site);
     if site.options.residual {
         h = add_embedding(&mut b, h, (site.k - 1, site.d_in), "w_residual", site.options.dropout);

@@ -3,8 +3,9 @@
 use super::engine::{Engine, Moment};
 use super::objective::{Lazy, Task};
 use super::plan::Plan;
+use crate::kernels::gemm::Into;
 use crate::kernels::stored::{self, Stored};
-use crate::kernels::{Rows, RowsMut, gemm, rowwise};
+use crate::kernels::{Rows, RowsMut, rowwise};
 use crate::look::Look;
 use crate::program::{
     Call, Dropping, Heard, Input, Lanes, LinearUse, Norms, Objective, Program, Put, RowSet, Source, Value,
@@ -349,8 +350,7 @@ impl Engine<'_> {
             Some(map) => {
                 let mut sent = self.scratch.zeros(self.side.nodes(), map.width);
                 with_table!(&d, d => self.add_transposed(pull.from, part, d, &mut sent));
-                let weights = (pull.params[map.param], map.first_row);
-                with_table!(alpha, m => add_mapped_back(&sent, weights, m));
+                with_table!(alpha, m => add_mapped_back(&sent, pull.params[map.param], map, m));
                 self.scratch.give(sent);
             }
         }
@@ -400,11 +400,11 @@ fn replaced<S: Stored, T: Stored>(alpha: &[S], x: &mut [T], new: &[Real]) -> f64
     (rowwise::inner_row(alpha, x) - old) as f64
 }
 
-/// `alpha += sent W^T` for the rows of `W` from `first_row` on.
-fn add_mapped_back<T: Stored>(sent: &Mat, (w, first_row): (&Mat, usize), alpha: &mut Mat<T>) {
+/// `alpha += sent W^T` for the rows of `W` that a map uses.
+fn add_mapped_back<T: Stored>(sent: &Mat, w: &Mat, map: LinearUse, alpha: &mut Mat<T>) {
     const BLOCK: usize = 256;
     let (from, to) = (sent.cols(), alpha.cols());
-    let weights = Rows { data: &w.data()[first_row * w.cols()..], rows: to, cols: from, stride: from };
+    let weights = Rows { data: &w.data()[map.first_row * w.cols()..], rows: to, cols: from, stride: from };
     let blocks = alpha.data_mut().par_chunks_mut(BLOCK * to).zip(sent.data().par_chunks(BLOCK * from));
     blocks.for_each_init(
         || vec![0.0; BLOCK * to],
@@ -412,7 +412,7 @@ fn add_mapped_back<T: Stored>(sent: &Mat, (w, first_row): (&Mat, usize), alpha: 
             let rows = alpha.len() / to;
             let mapped = &mut mapped[..alpha.len()];
             let out = RowsMut::dense(mapped, rows, to);
-            gemm::nt(Rows::dense(sent, rows, from), weights, out, gemm::Into::Set);
+            map.precision.nt(Rows::dense(sent, rows, from), weights, out, Into::Set);
             stored::add(mapped, alpha);
         },
     );

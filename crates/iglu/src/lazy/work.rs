@@ -230,9 +230,10 @@ impl Engine<'_> {
                         let (read, entries) = self.sent(from, part);
                         work.sum(read, kept, entries, n);
                     }
-                    if map.is_some() {
+                    if let Some(map) = map {
                         let block = 256.min(n);
-                        let product = Product { form: Form::Nt, m: block, k: width, n: to };
+                        let product =
+                            Product { precision: map.precision, form: Form::Nt, m: block, k: width, n: to };
                         work.products.push(Repeated { product, times: n as f64 / block as f64 });
                         work.stream(n, (width, Storage::F32));
                         (0..2).for_each(|_| work.stream(n, table(&self.network, k)));

@@ -3,6 +3,7 @@
 use super::attend::{Attention, AttentionOptions};
 use super::{Counts, Init, Op, Param, ParamSpec, Program, Source, Value};
 use crate::Real;
+use crate::kernels::gemm::Precision;
 use crate::kernels::rowwise::Activation;
 
 /// Writes a row program.
@@ -25,9 +26,15 @@ pub struct Builder {
     pub(super) params: Vec<ParamSpec>,
     pub(super) counts: Counts,
     pub(super) attention: Option<Box<Attention>>,
+    precision: Precision,
 }
 
 impl Builder {
+    /// A program whose linear maps multiply these numbers.
+    pub fn with_precision(precision: Precision) -> Self {
+        Self { precision, ..Self::default() }
+    }
+
     fn value(&mut self, width: usize) -> Value {
         self.widths.push(width);
         Value(self.widths.len() - 1)
@@ -59,7 +66,7 @@ impl Builder {
         let rows = src.iter().map(|v| self.width(*v)).sum();
         let w = self.param(name, (rows, width), Init::Glorot);
         let dst = self.value(width);
-        self.ops.push(Op::Linear { src: src.to_vec(), w, dst });
+        self.ops.push(Op::Linear { src: src.to_vec(), w, precision: self.precision, dst });
         dst
     }
 
@@ -72,7 +79,7 @@ impl Builder {
         let w = weights.expect("the result of a linear map");
         assert_eq!(self.params[w.0].rows, self.width(src), "rows of the shared weights");
         let dst = self.value(self.width(like));
-        self.ops.push(Op::Linear { src: vec![src], w, dst });
+        self.ops.push(Op::Linear { src: vec![src], w, precision: self.precision, dst });
         dst
     }
 

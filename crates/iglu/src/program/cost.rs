@@ -48,9 +48,11 @@ impl Program {
         let times = rows as f64 / m as f64;
         let live = self.live(gradients.params, gradients.values.iter().copied());
         let mut out = Vec::new();
-        let mut add = |form, m, k, n| out.push(Repeated { product: Product { form, m, k, n }, times });
         for op in &self.raw.ops {
-            let Op::Linear { src, dst, .. } = op else { continue };
+            let Op::Linear { src, precision, dst, .. } = op else { continue };
+            let mut add = |form, m, k, n| {
+                out.push(Repeated { product: Product { precision: *precision, form, m, k, n }, times });
+            };
             let n = self.raw.widths[dst.0];
             for (at, v) in src.iter().enumerate().filter(|(at, v)| !src[..*at].contains(v)) {
                 let k = self.raw.widths[src[at].0];

@@ -7,7 +7,7 @@ mod back;
 
 use super::run::{NOWHERE, Partly};
 use super::{Op, Param, Program, Value};
-use crate::kernels::gemm::{self, Into};
+use crate::kernels::gemm::{Into, Precision};
 use crate::kernels::rowwise::{self, Affine, ColumnStats, Mask};
 use crate::kernels::sparse::{self, SparseBlock};
 use crate::kernels::spmm::{self, SparseView};
@@ -304,7 +304,7 @@ impl Context<'_> {
         let mut out = view(&mut buffer, rows, place.col, cols, stride);
         let in_place = |v: Value| p.place(v) == place;
         match op {
-            Op::Linear { src, w, .. } => self.linear(ws, src, *w, &mut out),
+            Op::Linear { src, w, precision, .. } => self.linear(ws, (src, *w, *precision), &mut out),
             Op::Bias { src, b, .. } => {
                 if !in_place(*src) {
                     copy_rows(ws.value(p, *src), &mut out);
@@ -388,7 +388,12 @@ impl Context<'_> {
         ws.values[place.slot] = buffer;
     }
 
-    fn linear(&self, ws: &Workspace<'_>, src: &[Value], w: Param, out: &mut RowsMut<'_>) {
+    fn linear(
+        &self,
+        ws: &Workspace<'_>,
+        (src, w, precision): (&[Value], Param, Precision),
+        out: &mut RowsMut<'_>,
+    ) {
         for (i, (v, places)) in self.terms(src).into_iter().enumerate() {
             let into = if i == 0 { Into::Set } else { Into::Add };
             let summed = self.summed_weights(w, &places, self.program.raw.widths[v.0]);
@@ -396,7 +401,7 @@ impl Context<'_> {
             let target = RowsMut { data: &mut *out.data, rows: out.rows, cols: out.cols, stride: out.stride };
             match &ws.sparse[self.program.place(v).slot] {
                 Some(block) => sparse::nn(block, weights, target, into),
-                None => gemm::nn(ws.value(self.program, v), weights, target, into),
+                None => precision.nn(ws.value(self.program, v), weights, target, into),
             }
         }
     }

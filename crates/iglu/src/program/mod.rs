@@ -24,6 +24,7 @@ pub use run::{Call, Input, Job, NOWHERE, Norms, Objective, Partly, RowSet};
 pub use wanted::{Put, Wanted};
 
 use crate::Real;
+use crate::kernels::gemm::Precision;
 use crate::kernels::rowwise::Activation;
 use memory::Place;
 
@@ -97,7 +98,7 @@ pub struct ParamSpec {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Op {
     /// `dst = [src_0 | src_1 | ..] W`.
-    Linear { src: Vec<Value>, w: Param, dst: Value },
+    Linear { src: Vec<Value>, w: Param, precision: Precision, dst: Value },
     /// `dst = src + b`.
     Bias { src: Value, b: Param, dst: Value },
     /// `dst = f(src)`.
@@ -186,7 +187,7 @@ impl Op {
     ) -> Self {
         let mut op = self.clone();
         match &mut op {
-            Self::Linear { src, w, dst } => {
+            Self::Linear { src, w, dst, .. } => {
                 src.iter_mut().for_each(|v| *v = value(*v));
                 (*w, *dst) = (param(*w), value(*dst));
             }
@@ -244,6 +245,8 @@ pub struct LinearUse {
     pub param: usize,
     /// The first row of the parameter that meets the input.
     pub first_row: usize,
+    /// The numbers it multiplies.
+    pub precision: Precision,
 }
 
 /// A finished row program.
@@ -311,13 +314,16 @@ impl Program {
             let (user, others) = (users.next()?, users.count());
             match user {
                 Op::Dropout { dst, .. } if others == 0 => v = *dst,
-                Op::Linear { src, w, dst } if others == 0 && src.iter().filter(|s| **s == v).count() == 1 => {
+                Op::Linear { src, w, precision, dst }
+                    if others == 0 && src.iter().filter(|s| **s == v).count() == 1 =>
+                {
                     let first_row = src.iter().take_while(|s| **s != v).map(|s| self.raw.widths[s.0]).sum();
                     return Some(LinearUse {
                         result: *dst,
                         width: self.raw.widths[dst.0],
                         param: self.inner_params() + w.0,
                         first_row,
+                        precision: *precision,
                     });
                 }
                 _ => return None,

@@ -2,7 +2,7 @@
 
 use super::{Context, GradSums, Workspace, shared, view};
 use crate::Real;
-use crate::kernels::gemm::{self, Into};
+use crate::kernels::gemm::{Into, Precision};
 use crate::kernels::rowwise::{self, AffineGrad};
 use crate::kernels::{Rows, RowsMut, sparse};
 use crate::program::{Op, Param, Value};
@@ -36,7 +36,9 @@ impl Context<'_> {
         let mut buffer = ws.take_grads(p, place.slot);
         let mut d = view(&mut buffer, rows, place.col, cols, stride);
         match op {
-            Op::Linear { src, w, .. } => self.linear_back(ws, src, *w, shared(&d), live, grads),
+            Op::Linear { src, w, precision, .. } => {
+                self.linear_back(ws, (src, *w, *precision), shared(&d), live, grads);
+            }
             Op::Bias { b, .. } => {
                 if let Some(grads) = grads {
                     rowwise::add_column_sums(shared(&d), grads.sums[b.0].data_mut());
@@ -193,8 +195,7 @@ impl Context<'_> {
     fn linear_back(
         &self,
         ws: &mut Workspace<'_>,
-        src: &[Value],
-        w: Param,
+        (src, w, precision): (&[Value], Param, Precision),
         d: Rows<'_>,
         live: &[bool],
         grads: Option<&mut GradSums<'_>>,
@@ -212,7 +213,7 @@ impl Context<'_> {
                 let into = if ws.met[w.0] { Into::Add } else { grads.into };
                 match &ws.sparse[p.place(v).slot] {
                     Some(block) => sparse::tn(block, d, rows, into),
-                    None => gemm::tn(ws.value(p, v), d, rows, into),
+                    None => precision.tn(ws.value(p, v), d, rows, into),
                 }
             }
             if live[v.0] {
@@ -221,7 +222,7 @@ impl Context<'_> {
                 let mut buffer = ws.take_grads(p, to.slot);
                 let out = view(&mut buffer, d.rows, to.col, width, p.grads.slots[to.slot]);
                 let summed = self.summed_weights(w, &places, width);
-                gemm::nt(d, self.term_weights(w, &places, summed.as_deref(), width), out, into);
+                precision.nt(d, self.term_weights(w, &places, summed.as_deref(), width), out, into);
                 ws.grads[to.slot] = buffer;
             }
         }
