@@ -4,7 +4,7 @@
 use crate::clock::Moment;
 use crate::folder::{Appended, RunFolder};
 use crate::rhythm::{Beat, Rhythm};
-use crate::{memory, settings};
+use crate::{memory, settings, trials};
 use iglu::Result;
 use iglu::checkpoint::Checkpoint;
 use iglu::config::Config;
@@ -12,7 +12,7 @@ use iglu::metrics::Metric;
 use iglu::observe::{Control, Event, HistoryPoint, Observer, RefreshPoint, Report, Seconds, Urgency};
 use iglu_data::Fingerprint;
 use iglu_data::checkpoint::Surroundings;
-use iglu_report::record::{End, Epoch, Origin, Prepared, Record};
+use iglu_report::record::{End, Epoch, Origin, Prepared, Record, Tried};
 use iglu_report::{names, tensorboard};
 
 /// Listens to a run and writes into its folder. After a failure it asks the run to stop.
@@ -102,6 +102,12 @@ impl<'a> Journal<'a> {
         match event {
             Event::Prepared { params, config, seconds } => self.prepared(*params, config, *seconds),
             &Event::Started { loss, seconds } => self.write(&Record::Started { loss: finite(loss), seconds }),
+            Event::Tried { config, scores, seconds } => {
+                let settings = trials::values(config)?;
+                let HistoryPoint { loss, val, test, .. } = *scores;
+                let seconds = self.with_load(*seconds);
+                self.write(&Record::Tried(Tried { settings, loss: finite(loss), val, test, seconds }))
+            }
             Event::Decided { config } => self.configured(config),
             Event::RolledBack { epoch, why, rate_factor } => {
                 self.refreshes.clear();
@@ -123,17 +129,19 @@ impl<'a> Journal<'a> {
                     test: of(|p| p.test),
                     best,
                     learning_rate: rate,
-                    seconds: Seconds {
-                        load: self.keeping.load,
-                        total: seconds.total + self.keeping.load,
-                        ..seconds
-                    },
+                    seconds: self.with_load(seconds),
                     refreshes,
                     peak_rss_bytes: memory::peak_bytes(),
                 })
             }
             _ => Ok(()),
         }
+    }
+
+    /// Reading the data is known here only.
+    fn with_load(&self, seconds: Seconds) -> Seconds {
+        let load = self.keeping.load;
+        Seconds { load, total: seconds.total + load, ..seconds }
     }
 
     fn prepared(&mut self, params: usize, config: &Config, seconds: f64) -> Result<()> {

@@ -32,6 +32,7 @@ mod table;
 mod text;
 mod threads;
 mod train;
+mod trials;
 
 pub use settings::{Given, configuration, key, to_toml};
 

@@ -1,9 +1,10 @@
 //! Progress on stderr: one bar on a terminal, one plain line per evaluation elsewhere.
 
-use crate::text;
+use crate::{text, trials};
 use iglu::observe::{Control, Event, HistoryPoint, Observer, Stopwatch};
 use iglu_report::numbers::duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use serde_json::{Map, Value};
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -25,6 +26,8 @@ pub struct Progress {
     style: Style,
     best: Option<(usize, f64)>,
     last: Option<f64>,
+    /// Settings of the last trial.
+    tried: Option<Map<String, Value>>,
     pace: Arc<Mutex<Pace>>,
     watch: Stopwatch,
     late: Option<Late>,
@@ -84,13 +87,13 @@ impl Progress {
 
     fn new(style: Style) -> Self {
         let pace = Arc::new(Mutex::new(Pace::default()));
-        Self { style, best: None, last: None, pace, watch: Stopwatch::new(), late: None }
+        Self { style, best: None, last: None, tried: None, pace, watch: Stopwatch::new(), late: None }
     }
 
     /// Says what is done before the first epoch: on a terminal at once, in a log if it takes long. Forgets the run before.
     pub fn wait(&mut self, what: &str) {
         self.clear();
-        (self.best, self.last) = (None, None);
+        (self.best, self.last, self.tried) = (None, None, None);
         *self.pace() = Pace::default();
         match &mut self.style {
             Style::Terminal(bar) => {
@@ -251,6 +254,13 @@ impl Observer for Progress {
         if let Event::RolledBack { epoch, why, rate_factor } = event {
             let from = if *epoch == 0 { "from the start".into() } else { format!("from epoch {epoch}") };
             self.say(&format!("diverged ({why}): again {from} at {rate_factor} of the learning rate"));
+        }
+        if let Event::Tried { config, scores, .. } = event
+            && let (Ok(settings), Some(val)) = (trials::values(config), scores.val)
+        {
+            let what = trials::changed(&settings, self.tried.as_ref());
+            self.say(&format!("tried for an epoch: {what}  val {val:.4}"));
+            self.tried = Some(settings);
         }
         if let &Event::Epoch { epoch, epochs, loss, scores, best, .. } = event {
             if let Some(scores) = &scores {

@@ -77,7 +77,7 @@ impl Run {
             // Back to before the start: its score is made again, too.
             Record::RolledBack { epoch: 0, .. } => self.epochs.clear(),
             Record::RolledBack { epoch, .. } => self.epochs.retain(|e| e.epoch <= epoch),
-            Record::Started { .. } | Record::End(_) | Record::Unknown => {}
+            Record::Started { .. } | Record::Tried(_) | Record::End(_) | Record::Unknown => {}
         }
     }
 

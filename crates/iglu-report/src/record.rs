@@ -28,6 +28,8 @@ pub enum Record {
         /// Seconds it took.
         seconds: f64,
     },
+    /// Something that is left to the data was tried for one epoch.
+    Tried(Tried),
     /// Training had diverged and went on from the end of an earlier epoch.
     #[serde(rename = "rolled-back")]
     RolledBack {
@@ -109,6 +111,22 @@ pub struct Prepared {
     pub metric: String,
     /// Seconds of preparation.
     pub seconds: f64,
+}
+
+/// What a trial before the first epoch showed.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tried {
+    /// The settings that trials decide, by key.
+    pub settings: serde_json::Map<String, serde_json::Value>,
+    /// Training loss of its epoch.
+    pub loss: Option<f64>,
+    /// Score on the validation nodes.
+    pub val: Option<f64>,
+    /// Score on the test nodes.
+    pub test: Option<f64>,
+    /// Where the time went since the start of the run.
+    pub seconds: Seconds,
 }
 
 /// What an epoch showed.

@@ -35,6 +35,15 @@ pub enum Event {
         /// Seconds it took.
         seconds: f64,
     },
+    /// Something that is left to the data was tried for one epoch.
+    Tried {
+        /// The configuration that was tried.
+        config: Box<Config>,
+        /// What it has reached.
+        scores: HistoryPoint,
+        /// Where the time went so far.
+        seconds: Seconds,
+    },
     /// Whatever was left to trials is decided; the first epoch was part of them.
     Decided {
         /// The configuration, every `auto` decided.

@@ -210,8 +210,7 @@ impl Run<'_> {
         if changes.is_empty() {
             return Ok(Opened::Ready(Box::new(base)));
         }
-        let seconds = &mut opening.seconds;
-        if let Err(e) = self.try_epoch(&mut base, seconds) {
+        if let Err(e) = self.try_epoch(&mut base, opening) {
             return keeping(opening.zero.take(), e);
         }
         let mut best = Best::Awake(Box::new(base));
@@ -224,14 +223,14 @@ impl Run<'_> {
             if rests(&config, self.trials) {
                 best = best.rest();
             }
-            match self.tried(config, &mut started, seconds) {
+            match self.tried(config, &mut started, opening) {
                 Ok(other) if other.score() > best.score() + change.margin => best = other,
                 // What diverges is not better.
                 Ok(_) | Err(Error::Diverged { .. }) => {}
                 Err(e) => return keeping(opening.zero.take(), e),
             }
         }
-        let woken = best.wake(self, seconds).map(|candidate| Opened::Ready(Box::new(candidate)));
+        let woken = best.wake(self, &mut opening.seconds).map(|candidate| Opened::Ready(Box::new(candidate)));
         woken.or_else(|e| keeping(opening.zero.take(), e))
     }
 
@@ -270,9 +269,9 @@ impl Run<'_> {
         }))
     }
 
-    fn tried(&self, config: Config, started: &mut Started, seconds: &mut Seconds) -> Result<Best<'_>> {
-        let mut candidate = self.candidate(config, started, seconds)?;
-        self.try_epoch(&mut candidate, seconds)?;
+    fn tried(&self, config: Config, started: &mut Started, opening: &mut Opening<'_>) -> Result<Best<'_>> {
+        let mut candidate = self.candidate(config, started, &mut opening.seconds)?;
+        self.try_epoch(&mut candidate, opening)?;
         Ok(Best::Awake(Box::new(candidate)))
     }
 
@@ -310,8 +309,9 @@ impl Run<'_> {
         Ok(Candidate { config, sides, engine, first: None })
     }
 
-    /// The first epoch of a candidate, scored.
-    fn try_epoch(&self, candidate: &mut Candidate<'_>, seconds: &mut Seconds) -> Result<()> {
+    /// The first epoch of a candidate, scored and told.
+    fn try_epoch(&self, candidate: &mut Candidate<'_>, opening: &mut Opening<'_>) -> Result<()> {
+        let seconds = &mut opening.seconds;
         let mut clock = Stopwatch::new();
         let loss = candidate.engine.epoch(0, candidate.config.train.epochs.or(EPOCHS))?;
         seconds.start += clock.lap();
@@ -319,6 +319,13 @@ impl Run<'_> {
         let point = self.point(&logits, 1, seconds.start, loss);
         candidate.first = Some(First { point, train: self.score_of(&logits, &self.data.split.train) });
         seconds.eval += clock.lap();
+        let seconds = Seconds { train: seconds.start, total: self.watch.seconds(), ..*seconds };
+        // Who wants to stop says so again at the first epoch.
+        opening.observer.event(&Event::Tried {
+            config: Box::new(candidate.config.clone()),
+            scores: point,
+            seconds,
+        });
         Ok(())
     }
 }
