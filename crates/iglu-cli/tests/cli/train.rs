@@ -128,26 +128,3 @@ fn a_run_that_diverges_says_where_and_keeps_nothing() {
     scratch.iglu("train --quiet --lr 1e30 --out mine").check(20, &["error: epoch", "fix: "]);
     assert!(scratch.names().is_empty(), "{:?}", scratch.names());
 }
-
-/// Whatever is left to the data is tried before the first epoch: with its score, and the best of it is that epoch.
-#[test]
-fn what_is_tried_is_told_with_its_score() {
-    let scratch = Scratch::new("tried");
-    let ended = scratch.iglu("train --out run --hidden 8 --epochs 2");
-    ended.check(0, &["tried for an epoch: operator=mean lazy_dropout=free  val 0.", "operator=sym"]);
-    let events = String::from_utf8(scratch.read("run/events.jsonl")).unwrap();
-    let events: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let of = |kind: &str| events.iter().filter(|e| e["event"] == kind).collect::<Vec<_>>();
-    let (tried, epochs) = (of("tried"), of("epoch"));
-    assert_eq!(tried.len(), 3, "two kinds of dropout, two operators");
-    assert_eq!(tried[0]["settings"]["operator"], "mean");
-    let taken = |t: &&Value| {
-        (&t["loss"], &t["val"], &t["test"]) == (&epochs[1]["loss"], &epochs[1]["val"], &epochs[1]["test"])
-    };
-    assert!(tried.iter().any(taken), "{tried:?}\n{:?}", epochs[1]);
-    let given =
-        scratch.iglu("train --out given --hidden 8 --epochs 2 --set operator=mean --set lazy_dropout=off");
-    given.check(0, &[]);
-    let events = String::from_utf8(scratch.read("given/events.jsonl")).unwrap();
-    assert!(!events.contains("tried"), "nothing is left to the data");
-}

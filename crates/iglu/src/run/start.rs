@@ -343,8 +343,11 @@ fn keeping<'r>(zero: Option<Zero>, e: Error) -> Result<Opened<'r>> {
 /// Whether alternatives can be tried: validation has to tell, and an epoch must not be too dear.
 fn can_try(config: &Config, data: &Outline) -> bool {
     const MOST_VALUES: usize = 128 << 20;
+    // Of the first layer's dense inputs, which another operator makes anew.
+    const MOST_INPUTS: usize = 256 << 20;
     let values = data.nodes * config.network.hidden.or(HIDDEN) * config.network.layers;
-    data.val > 0 && values <= MOST_VALUES
+    let columns = if data.sparse { 0 } else { data.shape.features * (1 + config.network.hops.or(1)) };
+    data.val > 0 && values <= MOST_VALUES && data.nodes * columns <= MOST_INPUTS
 }
 
 /// The configuration to start from, and the changes to try one after the other, each on the best so far.

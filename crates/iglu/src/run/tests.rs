@@ -353,6 +353,24 @@ fn large_embeddings_of_dense_graphs_are_reordered_and_others_not() {
     assert!(super::reordered(&small(), &dense).is_none());
 }
 
+/// Trials cost an epoch, and another operator makes the first layer's inputs anew.
+#[test]
+fn nothing_is_tried_where_an_epoch_is_dear() {
+    let config = super::resolve(&small(), &ring());
+    let check = |change: &dyn Fn(&mut Outline), expect: bool| {
+        let mut data = Outline::of(&ring());
+        change(&mut data);
+        assert_eq!(super::start::tries(&config, &data), expect, "{data:?}");
+    };
+    check(&|_| (), true);
+    check(&|d| d.val = 0, false);
+    check(&|d| d.nodes = 8 << 20, false);
+    let hops = 1 + config.network.hops.or(1);
+    check(&|d| (d.nodes, d.shape.features) = (1 << 16, (4 << 10) / hops), true);
+    check(&|d| (d.nodes, d.shape.features) = (1 << 16, (4 << 10) / hops + 1), false);
+    check(&|d| (d.nodes, d.shape.features, d.sparse) = (1 << 16, 5 << 10, true), true);
+}
+
 /// Virtual nodes are laid out in a plane whose ties numbers break.
 #[test]
 fn the_plane_is_that_of_the_file() {
