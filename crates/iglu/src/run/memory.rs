@@ -326,6 +326,20 @@ impl Sizes<'_> {
         (size_of::<Real>() / self.config.network.cache.bytes()) as u64
     }
 
+    /// What comes from neighbours before it goes back through a narrower map, in full. Where tables are full, one that is
+    /// free gives it its place; rounded ones are too small.
+    fn mapped(&self) -> u64 {
+        if self.saved() == 1 {
+            return 0;
+        }
+        let maps = self.network.layers().iter().filter(|l| l.look.is_linear()).flat_map(|l| {
+            let maps =
+                (0..l.program.inputs().count()).map(|i| (l.program.input_width(i), l.program.only_map(i)));
+            maps.filter_map(|(width, map)| map.map(|m| m.width).filter(|to| *to < width))
+        });
+        maps.max().map_or(0, |width| self.mat(width))
+    }
+
     /// Matrices that a refresh, an exact step or an evaluation needs for a moment.
     fn work(&self) -> u64 {
         let layers = 1..=self.network.graph_layers();
@@ -345,7 +359,7 @@ impl Sizes<'_> {
                 // that of the aggregate.
                 let table = (1..=self.kept()[0].max(1)).map(|k| self.table(k)).max().unwrap_or(0);
                 let gradients = if self.exchanges() { 0 } else { parts + usize::from(moments) };
-                (whole + gradients as u64) * table + self.attended()
+                (whole + gradients as u64) * table + self.attended() + self.mapped()
             }
         };
         let nodes = self.data.nodes as u64;
