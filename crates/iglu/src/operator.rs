@@ -253,7 +253,7 @@ mod tests {
                 let g = graph(n, directed, weighted);
                 let a = Operator::new(g.clone(), norm);
                 let full = dense(&g, norm);
-                for cols in [1, 7, 8, 16, 32, 40, 64, 200, 1030] {
+                for cols in [1, 7, 8, 9, 16, 32, 40, 47, 64, 100, 191, 1030] {
                     let x = Mat::from_vec(
                         n,
                         cols,

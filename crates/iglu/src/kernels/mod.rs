@@ -81,27 +81,42 @@ pub fn isa() -> Isa {
     Isa::Portable
 }
 
-/// Asks for the cache line at `data[at]` ahead of its use.
+/// Asks for the cache line at `data[at]` ahead of its use, into the first cache or (`FAR`) into the second.
 #[inline(always)]
-pub(crate) fn prefetch<T>(data: &[T], at: usize) {
+fn ask<const FAR: bool, T>(data: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
         let at = at.min(data.len());
         // SAFETY: prefetching any address is harmless; this one lies in or one past the slice.
         #[expect(unsafe_code, reason = "prefetch takes a pointer")]
         unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(data.as_ptr().add(at).cast());
+            let line = data.as_ptr().add(at).cast();
+            if FAR { _mm_prefetch::<_MM_HINT_T1>(line) } else { _mm_prefetch::<_MM_HINT_T0>(line) }
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (data, at);
 }
 
-/// Asks for `len` values from `data[at]` on.
+/// Asks for the value at `data[at]` ahead of its use.
+#[inline(always)]
+pub(crate) fn prefetch<T>(data: &[T], at: usize) {
+    ask::<false, T>(data, at);
+}
+
+/// Asks for `len` values from `data[at]` on, which need not begin with a cache line. From a table that is too large for
+/// the last cache they are long under way: they are asked for into the second cache only.
 #[inline(always)]
 pub(crate) fn prefetch_row<T>(data: &[T], at: usize, len: usize) {
-    (0..len).step_by(64 / size_of::<T>().max(1)).for_each(|i| prefetch(data, at + i));
+    const LARGE: usize = 256 << 20;
+    let last = at + len.saturating_sub(1);
+    let lines = || (0..len).step_by(64 / size_of::<T>().max(1)).map(|i| at + i).chain([last]);
+    if size_of_val(data) >= LARGE {
+        lines().for_each(|at| ask::<true, T>(data, at));
+    } else {
+        lines().for_each(|at| ask::<false, T>(data, at));
+    }
 }
 
 /// Some rows of a row-major array, each `cols` long and `stride` apart.

@@ -1,7 +1,8 @@
 //! Sparse times dense: `out[r] = scale_r * sum_c w_rc scale_c x[c] (+ diagonal)`, a row at a time.
 //!
-//! Weights are implicit where they can be (row and column scales). A neighbour's row is read once, whole, and rows
-//! ahead are prefetched meanwhile, so that memory is never idle; the sum stays in registers or in the first cache.
+//! Weights are implicit where they can be (row and column scales). A sum is made in strips of columns that stay in
+//! registers while the neighbours' rows pass by; rows ahead are prefetched meanwhile, so that memory is never idle. Every
+//! column is summed in the order of the entries, however wide the strips are.
 
 use super::stored::Stored;
 use super::vecmath::madd;
@@ -40,13 +41,11 @@ impl SparseView<'_> {
     }
 }
 
-/// Widest sum that is kept in the first cache while a row's neighbours are added to it.
-const WIDEST: usize = 1024;
-
-/// Entries ahead whose rows are asked for: about as many bytes as a core can have under way.
+/// Entries ahead whose rows are asked for: about as many bytes as a core can have under way, fewer where rows are so long
+/// that those of the next sum would push each other out of the second cache.
 #[inline(always)]
 fn ahead<S>(cols: usize) -> usize {
-    (6144 / (cols * size_of::<S>()).max(1)).clamp(2, 16)
+    ((64 << 10) / (cols * size_of::<S>()).max(1)).clamp(4, 16)
 }
 
 /// A row to be made, and the entry that is read after its own: the first of the row that is made next.
@@ -81,71 +80,43 @@ fn prefetch_entry<S: Stored>(a: SparseView<'_>, x: Rows<'_, S>, at: usize, (from
     }
 }
 
-/// Sums of `W` columns that never leave the registers: for rows of exactly this width.
+/// `width` columns of a row's sum from column `from` on, at most `W`, which never leave the registers. Where the table goes
+/// on, `W` columns are read, and those of the next row not used.
 #[inline(always)]
-fn narrow<const FMA: bool, const W: usize, S: Stored, T: Stored>(
+fn strip<const FMA: bool, const W: usize, S: Stored, T: Stored>(
     a: SparseView<'_>,
     x: Rows<'_, S>,
     turn: Turn,
+    (from, width): (usize, usize),
     out: &mut [T],
     add: bool,
 ) {
-    let mut sum = [0.0 as Real; W];
+    let (mut sum, mut padded) = ([0.0 as Real; W], [S::default(); W]);
     let mut take = |w: Real, row: usize| {
-        let row = &x.data[row * x.stride..row * x.stride + W];
+        let first = row * x.stride + from;
+        let row = x.data.get(first..first + W).unwrap_or_else(|| {
+            padded[..width].copy_from_slice(&x.data[first..first + width]);
+            &padded
+        });
         for (s, v) in sum.iter_mut().zip(row) {
             *s = madd::<FMA>(w, v.real(), *s);
         }
     };
-    let span = turn.span(a);
+    let (span, distance) = (turn.span(a), ahead::<S>(x.cols));
+    if a.diagonal != 0.0 {
+        prefetch_row(x.data, turn.row * x.stride + from, W);
+    }
+    if add {
+        prefetch_row(out, from, W);
+    }
     for entry in span.clone() {
-        prefetch_entry(a, x, turn.entry(entry + ahead::<S>(W), span.end), (0, W));
+        prefetch_entry(a, x, turn.entry(entry + distance, span.end), (from, W));
         take(a.weight(entry), a.columns[entry] as usize);
     }
     if a.diagonal != 0.0 {
         take(a.self_weight(turn.row), turn.row);
     }
-    finish::<FMA, T>(a, turn.row, &sum, out, add);
-}
-
-/// Sums of columns `from..from + sum.len()`, in `sum`; two neighbours at a time.
-#[inline(always)]
-fn wide<const FMA: bool, S: Stored, T: Stored>(
-    a: SparseView<'_>,
-    x: Rows<'_, S>,
-    turn: Turn,
-    (from, out): (usize, &mut [T]),
-    add: bool,
-    sum: &mut [Real],
-) {
-    let width = sum.len();
-    let distance = ahead::<S>(width);
-    let row = |at: usize| &x.data[at * x.stride + from..at * x.stride + from + width];
-    let span = turn.span(a);
-    let ask = |at: usize| prefetch_entry(a, x, turn.entry(at + distance, span.end), (from, width));
-    let mut entry = span.start;
-    sum.fill(0.0);
-    while entry + 1 < span.end {
-        ask(entry);
-        ask(entry + 1);
-        let (v, w) = (a.weight(entry), a.weight(entry + 1));
-        let (p, q) = (row(a.columns[entry] as usize), row(a.columns[entry + 1] as usize));
-        for ((s, p), q) in sum.iter_mut().zip(p).zip(q) {
-            *s = madd::<FMA>(w, q.real(), madd::<FMA>(v, p.real(), *s));
-        }
-        entry += 2;
-    }
-    let mut take = |w: Real, row: &[S]| {
-        sum.iter_mut().zip(row).for_each(|(s, v)| *s = madd::<FMA>(w, v.real(), *s));
-    };
-    if entry < span.end {
-        ask(entry);
-        take(a.weight(entry), row(a.columns[entry] as usize));
-    }
-    if a.diagonal != 0.0 {
-        take(a.self_weight(turn.row), row(turn.row));
-    }
-    finish::<FMA, T>(a, turn.row, sum, out, add);
+    finish::<FMA, T>(a, turn.row, &sum[..width], &mut out[from..from + width], add);
 }
 
 #[inline(always)]
@@ -162,7 +133,7 @@ fn finish<const FMA: bool, T: Stored>(a: SparseView<'_>, r: usize, sum: &[Real],
     }
 }
 
-/// One row; `sums` is as wide as sums get.
+/// One row, strip by strip. Sums of 64 columns are what the compiler keeps in registers on all instruction sets.
 #[inline(always)]
 fn one<const FMA: bool, S: Stored, T: Stored>(
     a: SparseView<'_>,
@@ -170,18 +141,15 @@ fn one<const FMA: bool, S: Stored, T: Stored>(
     turn: Turn,
     out: &mut [T],
     add: bool,
-    sums: &mut [Real; WIDEST],
 ) {
-    match x.cols {
-        64 => narrow::<FMA, 64, S, T>(a, x, turn, out, add),
-        32 => narrow::<FMA, 32, S, T>(a, x, turn, out, add),
-        16 => narrow::<FMA, 16, S, T>(a, x, turn, out, add),
-        8 => narrow::<FMA, 8, S, T>(a, x, turn, out, add),
-        _ => {
-            for (s, out) in out.chunks_mut(WIDEST).enumerate() {
-                let sum = &mut sums[..out.len()];
-                wide::<FMA, S, T>(a, x, turn, (s * WIDEST, out), add, sum);
-            }
+    for from in (0..x.cols).step_by(64) {
+        let place = (from, (x.cols - from).min(64));
+        match place.1 {
+            49.. => strip::<FMA, 64, S, T>(a, x, turn, place, out, add),
+            33.. => strip::<FMA, 48, S, T>(a, x, turn, place, out, add),
+            17.. => strip::<FMA, 32, S, T>(a, x, turn, place, out, add),
+            9.. => strip::<FMA, 16, S, T>(a, x, turn, place, out, add),
+            _ => strip::<FMA, 8, S, T>(a, x, turn, place, out, add),
         }
     }
 }
@@ -189,10 +157,9 @@ fn one<const FMA: bool, S: Stored, T: Stored>(
 simd_fn! {
     /// Rows `first..` of the product into `out` (dense rows of `x.cols`), added to or replaced.
     pub fn rows<S: Stored, T: Stored>(a: SparseView<'_>, x: Rows<'_, S>, first: usize, out: &mut [T], add: bool) {
-        let mut sums = [0.0 as Real; WIDEST];
         for (i, out) in out.chunks_exact_mut(x.cols).enumerate() {
             let row = first + i;
-            one::<FMA, S, T>(a, x, Turn { row, next: a.offsets[row + 1] as usize }, out, add, &mut sums);
+            one::<FMA, S, T>(a, x, Turn { row, next: a.offsets[row + 1] as usize }, out, add);
         }
     }
 }
@@ -200,10 +167,9 @@ simd_fn! {
 simd_fn! {
     /// These rows of the product, one after the other, into `out` (dense rows of `x.cols`).
     pub fn listed<S: Stored, T: Stored>(a: SparseView<'_>, x: Rows<'_, S>, list: &[u32], out: &mut [T]) {
-        let mut sums = [0.0 as Real; WIDEST];
         for (i, out) in out.chunks_exact_mut(x.cols).enumerate() {
             let next = list.get(i + 1).map_or(a.columns.len(), |&next| a.offsets[next as usize] as usize);
-            one::<FMA, S, T>(a, x, Turn { row: list[i] as usize, next }, out, false, &mut sums);
+            one::<FMA, S, T>(a, x, Turn { row: list[i] as usize, next }, out, false);
         }
     }
 }
