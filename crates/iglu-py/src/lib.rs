@@ -16,7 +16,11 @@ mod model;
 mod train;
 mod work;
 
+use iglu::kernels::lines::Lines;
 use pyo3::prelude::*;
+
+#[global_allocator]
+static TABLES_ON_LINES: Lines = Lines;
 
 /// Runs the command line on these words and gives its exit code.
 #[pyfunction]

@@ -5,6 +5,7 @@
 
 use iglu::kernels::gemm::Precision;
 use iglu::kernels::limits::{self, Form, Product};
+use iglu::kernels::lines::Lines;
 use iglu::kernels::rowwise::{self, Affine, AffineGrad, Mask};
 use iglu::kernels::spmm::{SparseView, spmm};
 use iglu::kernels::{Rows, RowsMut, isa, tiles};
@@ -14,6 +15,9 @@ use iglu::program::{Builder, Call, Dropping, Input, Job, Lanes, Norms, Objective
 use iglu::rng::Key;
 use iglu::{Activation, EdgeOptions, Graph, Mat, Norm, Operator, Real, communities};
 use std::sync::Arc;
+
+#[global_allocator]
+static TABLES_ON_LINES: Lines = Lines;
 
 /// Seconds of one call: the best of some repetitions.
 fn seconds(mut work: impl FnMut()) -> f64 {

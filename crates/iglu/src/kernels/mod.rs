@@ -9,6 +9,7 @@ pub mod adam;
 pub mod attention;
 pub mod gemm;
 pub mod limits;
+pub mod lines;
 pub mod moments;
 pub mod pages;
 #[cfg(test)]
