@@ -101,7 +101,9 @@ impl<'a> Journal<'a> {
     fn take(&mut self, event: &Event) -> Result<()> {
         match event {
             Event::Prepared { params, config, seconds } => self.prepared(*params, config, *seconds),
-            &Event::Started { loss, seconds } => self.write(&Record::Started { loss: finite(loss), seconds }),
+            &Event::Started { loss, epochs, seconds } => {
+                self.write(&Record::Started { loss: finite(loss), epochs, seconds })
+            }
             Event::Tried { config, scores, seconds } => {
                 let settings = trials::values(config)?;
                 let HistoryPoint { loss, val, test, .. } = *scores;

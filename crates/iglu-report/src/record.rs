@@ -25,6 +25,9 @@ pub enum Record {
     Started {
         /// Training loss without the graph.
         loss: Option<f64>,
+        /// Epochs of it.
+        #[serde(default)]
+        epochs: usize,
         /// Seconds it took.
         seconds: f64,
     },

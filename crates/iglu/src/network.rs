@@ -429,6 +429,23 @@ impl Network {
         self.embed_until(side, self.depth(), interrupt)
     }
 
+    /// Logits of some nodes of a side as if there were no edges; batch norms take the statistics of these rows.
+    pub fn infer_graphless(&self, side: &Side, nodes: &[u32]) -> Mat {
+        let program = self.chain(1, true);
+        let inputs = inputs(
+            &program,
+            side,
+            |_| unreachable!("a chain makes its own embeddings"),
+            |_, _| unreachable!("and nothing is aggregated without a graph"),
+        );
+        let job = Job::new(&program, inputs, None);
+        let params = self.params_from(1);
+        let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
+        let mut out = Mat::zeros(nodes.len(), program.width());
+        job.forward(&call, RowSet::List(nodes), &mut out);
+        out
+    }
+
     /// `X^k` of every node.
     pub fn embed(&self, side: &Side, k: usize) -> Mat {
         self.embed_until(side, k, &Interrupt::new()).expect("nobody can ask to stop")

@@ -32,6 +32,8 @@ pub enum Event {
     Started {
         /// Training loss without the graph.
         loss: f64,
+        /// Epochs of it: fewer than asked for where more of them would have done harm.
+        epochs: usize,
         /// Seconds it took.
         seconds: f64,
     },

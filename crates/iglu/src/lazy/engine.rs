@@ -215,9 +215,9 @@ impl<'a> Engine<'a> {
 
     /// Warm start (where the configuration has one) and [`Engine::settle`]; returns the start's loss.
     pub fn begin(&mut self) -> Result<Option<f64>> {
-        let loss = self.warm_start()?;
-        self.settle(loss.is_some())?;
-        Ok(loss)
+        let started = self.warm_start(&mut |_| None)?;
+        self.settle(started.is_some())?;
+        Ok(started.map(|s| s.loss))
     }
 
     /// The initial steps of the plan; after a warm start also the first passes of the tail.

@@ -22,6 +22,7 @@ pub use batches::BatchSource;
 pub(crate) use batches::size as batch_size;
 pub use engine::{Engine, StepTime};
 pub use passes::POLISH_RATE;
+pub use start::{Judge, StartReport, Verdict};
 pub use state::{EngineNumbers, EngineState};
 
 use crate::config::{Config, Proximal};

@@ -433,3 +433,47 @@ impl Engine<'_> {
         lanes.gradient().to_vec()
     }
 }
+
+/// A start whose score stays clearly lower goes back to its best epoch, as if no more had been asked for; smaller or single
+/// falls, and scores that nobody gives, change nothing.
+#[test]
+fn a_start_that_learns_by_heart_ends_at_its_best_epoch() {
+    let data = dataset(false, false);
+    let start = |epochs: usize, scores: &[f64]| {
+        let mut c = config(Order::Inverted);
+        (c.train.start, c.train.start_epochs) = (Start::Mlp, epochs);
+        with_engine(&c, &data, |e| {
+            let mut given = scores.iter();
+            let mut judge = |_: &Network| given.next().map(|&score| Verdict { score, slack: 0.1 });
+            let report = e.warm_start(&mut judge).unwrap().unwrap();
+            let params: Vec<Mat> = e.network().params_from(1).into_iter().cloned().collect();
+            (report, params)
+        })
+    };
+    let (whole, short) = (start(6, &[]), start(3, &[]));
+    assert_eq!((whole.0.epochs, short.0.epochs), (6, 3));
+    assert_ne!(whole.1, short.1);
+    assert_eq!(start(6, &[0.1, 0.2, 0.5, 0.3, 0.35, 0.9]), short);
+    assert_eq!(start(6, &[0.1, 0.2, 0.5, 0.3, 0.45, 0.3]), whole);
+    assert_eq!(start(6, &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6]), whole);
+}
+
+/// Without edges a node hears itself alone, so inference is what the network says without its graph.
+#[test]
+fn a_network_without_its_graph_is_one_on_a_graph_without_edges() {
+    let edgeless = Graph::from_edges(N, &[], EdgeOptions::default()).unwrap();
+    for layer in ["gcn", "gat", "gcnii"] {
+        let data = dataset(false, false);
+        let mut c = config(Order::Inverted);
+        (c.network.layer, c.network.heads) = (layer.into(), 2);
+        let network = Network::new(&c.network, &ModelShape::of(&data), c.seed).unwrap();
+        let side = |data: &Dataset| {
+            let features = Arc::new(data.features.clone());
+            Sides::new(data, &features, &network, Setting::Transductive).full
+        };
+        let alone = network.infer(&side(&Dataset { graph: edgeless.clone(), ..data.clone() }));
+        let found = network.infer_graphless(&side(&data), &data.split.val);
+        assert_same(&[found], &[alone.select(&data.split.val)], layer);
+        assert_ne!(network.infer(&side(&data)), alone, "{layer} reads its graph");
+    }
+}

@@ -4,20 +4,20 @@
 use super::{EPOCHS, Outline, Run};
 use crate::config::{Auto, Config, HIDDEN, Head, LazyDropout, Order, Proximal, Start};
 use crate::lazy::plan::Plan;
-use crate::lazy::{Engine, EngineState};
+use crate::lazy::{Engine, EngineState, Judge, StartReport, Verdict};
 use crate::network::Network;
 use crate::observe::{Control, Event, HistoryPoint, Observer, Seconds, Stopwatch};
-use crate::side::Sides;
+use crate::side::{Side, Sides};
 use crate::{Error, Norm, Result};
 
-/// Below this number of training rows lazy dropout is expected to help, above it is not.
+/// Below this number of training rows lazy dropout is expected to help, above it is not; and nobody judges a start.
 const FEW_ROWS: usize = 4096;
 
 /// By how much the kind of lazy dropout that was not expected must be better after one epoch.
 const CLEARLY: f64 = 0.005;
 
 /// How much better than the validation nodes the training nodes must be scored, after one epoch, for lazy dropout to be
-/// worth a trial where it is not expected to help.
+/// worth a trial where it is not expected to help; so it is where the start was ended early.
 const OVERFITTED: f64 = 0.05;
 
 /// A network that has been started; where there was a choice, one epoch further.
@@ -172,7 +172,7 @@ struct StartState {
     start: (usize, f64),
     operator: Option<Auto<Norm>>,
     network: Network,
-    loss: Option<f64>,
+    report: Option<StartReport>,
 }
 
 /// What candidates can take over from earlier ones.
@@ -189,9 +189,14 @@ impl Started {
         fitting(Some(config.network.operator)).or_else(|| fitting(None))
     }
 
-    /// Training loss of the first start, without the graph.
-    fn loss(&self) -> Option<f64> {
-        self.states.first().and_then(|state| state.loss)
+    /// Whether the first start was ended early, because the network learned its training nodes by heart.
+    fn was_cut(&self) -> bool {
+        self.states.first().is_some_and(|s| s.report.is_some_and(|report| report.epochs < s.start.0))
+    }
+
+    /// How the first start went.
+    fn report(&self) -> Option<StartReport> {
+        self.states.first().and_then(|state| state.report)
     }
 }
 
@@ -202,7 +207,7 @@ impl Run<'_> {
         let (base, changes) = questions(&self.config, &Outline::of(self.data));
         let mut started = Started { rate_factor, states: Vec::new() };
         let mut base = self.candidate(base, &mut started, &mut opening.seconds)?;
-        if self.open(&mut base, started.loss(), opening)? == Control::Stop
+        if self.open(&mut base, started.report(), opening)? == Control::Stop
             && let Some(zero) = opening.zero.take()
         {
             return Ok(Opened::Ended(Box::new(Ended { zero, by: Ending::Observer })));
@@ -215,7 +220,8 @@ impl Run<'_> {
         }
         let mut best = Best::Awake(Box::new(base));
         for change in changes {
-            if change.when == When::Overfitted && !best.overfitted() {
+            let overfits = || started.was_cut() || best.overfitted();
+            if change.when == When::Overfitted && !overfits() {
                 continue;
             }
             let mut config = best.config().clone();
@@ -238,7 +244,7 @@ impl Run<'_> {
     fn open(
         &self,
         base: &mut Candidate<'_>,
-        loss: Option<f64>,
+        report: Option<StartReport>,
         opening: &mut Opening<'_>,
     ) -> Result<Control> {
         let Candidate { config, sides, engine, .. } = base;
@@ -247,9 +253,9 @@ impl Run<'_> {
             config: Box::new(config.clone()),
             seconds: opening.seconds.prepare,
         });
-        let Some(loss) = loss else { return Ok(Control::Continue) };
+        let Some(StartReport { loss, epochs }) = report else { return Ok(Control::Continue) };
         let train_seconds = opening.seconds.start;
-        opening.observer.event(&Event::Started { loss, seconds: train_seconds });
+        opening.observer.event(&Event::Started { loss, epochs, seconds: train_seconds });
         if config.select.eval_every > 1 || !engine.starts_tail() {
             return Ok(Control::Continue);
         }
@@ -287,26 +293,41 @@ impl Run<'_> {
         engine.set_rate_factor(started.rate_factor);
         seconds.prepare += clock.lap();
         let start = (config.train.start_epochs, config.train.start_dropout);
-        let (loss, settled) = if let Some(known) = started.find(&config) {
+        let (report, settled) = if let Some(known) = started.find(&config) {
             engine.network_mut().take_params(&known.network);
-            (known.loss, known.operator.is_some())
+            (known.report, known.operator.is_some())
         } else {
-            let loss = engine.warm_start()?;
-            started.states.push(StartState {
-                start,
-                operator: None,
-                network: engine.network().clone(),
-                loss,
-            });
-            (loss, false)
+            let report = engine.warm_start(&mut *self.graphless_judge(&sides.full))?;
+            let network = engine.network().clone();
+            started.states.push(StartState { start, operator: None, network, report });
+            (report, false)
         };
-        engine.settle(loss.is_some() && !settled)?;
+        engine.settle(report.is_some() && !settled)?;
         if !settled {
             let operator = Some(config.network.operator);
-            started.states.push(StartState { start, operator, network: engine.network().clone(), loss });
+            started.states.push(StartState { start, operator, network: engine.network().clone(), report });
         }
         seconds.start += clock.lap();
         Ok(Candidate { config, sides, engine, first: None })
+    }
+
+    /// Scores networks without their graph on validation nodes, on no more than there are training nodes. Where those are few
+    /// nobody judges: an epoch is a few steps then, and scores go up and down.
+    fn graphless_judge<'j>(&'j self, side: &'j Side) -> Box<Judge<'j>> {
+        let val = &self.data.split.val;
+        if self.rows.len() < FEW_ROWS || val.is_empty() {
+            return Box::new(|_| None);
+        }
+        let step = val.len().div_ceil(self.rows.len());
+        let nodes: Vec<u32> = val.iter().copied().step_by(step).collect();
+        let labels = self.data.labels.select(&nodes);
+        let rows: Vec<u32> = (0..nodes.len() as u32).collect();
+        // Twice the deviation of a share that so many nodes measure.
+        let slack = CLEARLY.max(1.0 / (nodes.len() as f64).sqrt());
+        Box::new(move |network| {
+            let logits = network.infer_graphless(side, &nodes);
+            self.metric.score(&logits, &labels, &rows).map(|score| Verdict { score, slack })
+        })
     }
 
     /// The first epoch of a candidate, scored and told.
