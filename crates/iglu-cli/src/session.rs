@@ -112,19 +112,20 @@ impl<'a> Session<'a> {
         };
         let trained = fit.run(&mut Listeners { progress, journal: &mut journal, interrupt: &self.interrupt });
         progress.finish();
-        let Trained { model, mut report } = trained.or_else(|e| failed(folder, e))?;
-        folder.keep(&model)?;
-        if report.interrupted {
-            return Err(stopped(folder, &report, config)?);
+        let trained = trained.or_else(|e| failed(folder, e))?;
+        folder.keep(&trained.model)?;
+        if trained.report.interrupted {
+            return Err(stopped(folder, &trained.report, config)?);
         }
         let peak_rss_bytes = memory::peak_bytes();
         let mut clock = Stopwatch::new();
         // Without a checkpoint there would be nothing to go on from: the last scores are waited for.
         let interrupt = if folder.has_checkpoint() { self.interrupt.clone() } else { Interrupt::new() };
-        let scores = match self.scores(&model, &interrupt) {
-            Err(Error::Interrupted { .. }) => return Err(stopped(folder, &report, config)?),
+        let scores = match self.scores(&trained, &interrupt) {
+            Err(Error::Interrupted { .. }) => return Err(stopped(folder, &trained.report, config)?),
             scores => scores?,
         };
+        let Trained { model, mut report, .. } = trained;
         report.seconds.eval += clock.lap();
         report.seconds.load = load;
         report.seconds.total = earlier + load + watch.seconds();
@@ -151,9 +152,9 @@ impl<'a> Session<'a> {
         Ok(Finished { json, text })
     }
 
-    fn scores(&self, model: &iglu::model::Model, interrupt: &Interrupt) -> Result<Vec<Scores>> {
-        let logits = model.predict_until(self.data, interrupt)?;
-        Ok(Judge::new(model, self.data, &logits).scores(Depth::Cheap))
+    fn scores(&self, trained: &Trained, interrupt: &Interrupt) -> Result<Vec<Scores>> {
+        let logits = trained.logits(self.data, interrupt)?;
+        Ok(Judge::new(&trained.model, self.data, &logits).scores(Depth::Cheap))
     }
 
     /// The command as a shell takes it.

@@ -20,7 +20,7 @@ fn exact(data: &Dataset, like: &Config, lr: f64) -> Report {
 }
 
 fn check(data: &Dataset) {
-    let Trained { model, report } = fit(&Config::default(), data, &mut Silent).unwrap();
+    let Trained { model, report, .. } = fit(&Config::default(), data, &mut Silent).unwrap();
     let rivals = [0.003, 0.01, 0.03].map(|lr| exact(data, model.config(), lr));
     let best = rivals.iter().max_by(|a, b| a.val.partial_cmp(&b.val).unwrap()).unwrap();
     let goal = 0.99 * best.val.unwrap();

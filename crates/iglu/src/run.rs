@@ -21,7 +21,7 @@ use crate::metrics::Metric;
 use crate::model::{Model, ModelShape, Preprocess};
 use crate::network::Network;
 use crate::observe::{HistoryPoint, Observer, Report, Seconds, Stopwatch};
-use crate::side::Sides;
+use crate::side::{Side, Sides};
 use crate::{Dataset, Error, Features, Interrupt, Labels, Mat, Result, communities};
 use course::{Begun, Course};
 use std::sync::Arc;
@@ -32,6 +32,30 @@ pub struct Trained {
     pub model: Model,
     /// How it went.
     pub report: Report,
+    /// What the run had made of its data for this model.
+    seen: Option<Seen>,
+}
+
+/// Data as a network sees it.
+struct Seen {
+    side: Arc<Side>,
+    /// Where the run has put each node, if not at its own place.
+    places: Option<Vec<u32>>,
+}
+
+impl Trained {
+    /// Logits of every node of `data`, which the run was given: [`Model::predict_until`] without preparing the data again. Where
+    /// the run had put nodes in another order, sums are rounded otherwise.
+    pub fn logits(&self, data: &Dataset, interrupt: &Interrupt) -> Result<Mat> {
+        let Some(Seen { side, places }) = &self.seen else {
+            return self.model.predict_until(data, interrupt);
+        };
+        let logits = self.model.network().infer_until(side, interrupt)?;
+        Ok(match places {
+            Some(places) => logits.select(places),
+            None => logits,
+        })
+    }
 }
 
 /// Trains a network and keeps the model with the best validation score.
@@ -148,7 +172,12 @@ impl<'a> Fit<'a> {
         #[cfg(test)]
         course.sabotage(self.fault);
         course.go(observer)?;
-        course.end()
+        let mut trained = course.end()?;
+        let order = reordered.as_ref().and_then(|data| data.order.as_ref());
+        if let Some(seen) = &mut trained.seen {
+            seen.places = order.map(|order| order.new_places().to_vec());
+        }
+        Ok(trained)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A run under way: epoch after epoch, the best model so far, and the way back where training has diverged.
 
 use super::start::{Candidate, Ended, Ending, Opened, Opening, Zero};
-use super::{EPOCHS, Run, Trained};
+use super::{EPOCHS, Run, Seen, Trained};
 #[cfg(test)]
 use crate::Real;
 use crate::checkpoint::{Checkpoint, Notes};
@@ -57,7 +57,7 @@ impl Over {
             interrupted: by == Ending::Interrupt,
             ..run.report(point, Seconds { total: run.watch.seconds(), ..self.seconds })
         };
-        Trained { model: run.model(config, network), report }
+        Trained { model: run.model(config, network), report, seen: None }
     }
 }
 
@@ -372,7 +372,10 @@ impl<'r> Course<'r> {
             interrupted,
             ..self.run.report(best.point, seconds)
         };
-        Ok(Trained { model: self.run.model(self.config, Arc::unwrap_or_clone(best.network)), report })
+        let model = self.run.model(self.config, Arc::unwrap_or_clone(best.network));
+        // A network without an epoch may have another configuration than the side.
+        let seen = (best.point.epoch > 0).then_some(Seen { side: self.sides.full, places: None });
+        Ok(Trained { model, report, seen })
     }
 }
 

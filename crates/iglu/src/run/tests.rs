@@ -325,10 +325,14 @@ fn training_reorders_for_itself_alone() {
         let logits = here.model.predict(&data).unwrap();
         assert_eq!(here.report.test, Metric::Accuracy.score(&logits, &data.labels, &data.split.test));
         let moved = here.model.predict(&reordered).unwrap();
+        let seen = here.logits(&data, &Interrupt::new()).unwrap();
         for v in 0..NODES {
-            let rows = logits.row(v as usize).iter().zip(moved.row(reordered.place(v) as usize));
+            let moved = moved.row(reordered.place(v) as usize);
+            let rows = logits.row(v as usize).iter().zip(moved);
             rows.for_each(|(a, b)| assert!((a - b).abs() < 1e-4, "node {v}: {a} and {b}"));
+            assert_eq!(seen.row(v as usize), moved, "node {v} as training saw it");
         }
+        assert_eq!(there.logits(&reordered, &Interrupt::new()).unwrap(), moved);
         assert!(check_resumes(&config, "reordered") > 3);
     }
 }
