@@ -9,11 +9,12 @@ use iglu::kernels::lines::Lines;
 use iglu::kernels::rowwise::{self, Affine, AffineGrad, Mask};
 use iglu::kernels::spmm::{SparseView, spmm};
 use iglu::kernels::{Rows, RowsMut, isa, tiles};
+use iglu::lazy::Lazy;
 use iglu::observe::Stopwatch;
 use iglu::optim::{OptimOptions, Optimiser};
-use iglu::program::{Builder, Call, Dropping, Input, Job, Lanes, Norms, Objective, Program, RowSet, Source};
+use iglu::program::{Builder, Call, Dropping, Input, Job, Lanes, Norms, Program, RowSet, Source};
 use iglu::rng::Key;
-use iglu::{Activation, EdgeOptions, Graph, Mat, Norm, Operator, Real, communities};
+use iglu::{Activation, EdgeOptions, Graph, Mat, Norm, Operator, Real, Table, communities};
 use std::sync::Arc;
 
 #[global_allocator]
@@ -215,7 +216,7 @@ impl Bench {
                 }
                 let program = layer(width, activation);
                 let (z, x, alpha) =
-                    (random(NODES, width, 1), random(NODES, width, 2), random(NODES, width, 3));
+                    (random(NODES, width, 1), random(NODES, width, 2), Table::Full(random(NODES, width, 3)));
                 let share = self.step(&program, [&z, &x], &alpha, batch);
                 println!(
                     "{name}: {:.1} GFLOP/s, {:.0} % of the peak",
@@ -226,7 +227,8 @@ impl Bench {
         }
     }
 
-    fn step(&self, program: &Program, inputs: [&Mat; 2], alpha: &Mat, batch: usize) -> f64 {
+    fn step(&self, program: &Program, inputs: [&Mat; 2], alpha: &Table, batch: usize) -> f64 {
+        let objective = Lazy { alpha, scale: 1.0, proximal: None, mask: None };
         let mut params: Vec<Mat> =
             program.params().iter().enumerate().map(|(i, p)| random(p.rows, p.cols, 10 + i as u64)).collect();
         let sizes: Vec<usize> = params.iter().map(|p| p.data().len()).collect();
@@ -242,7 +244,7 @@ impl Bench {
                 let refs: Vec<&Mat> = params.iter().collect();
                 let dropping = Dropping::AsBuilt(Key::new(1).at(adam.clock()));
                 let call = Call { params: &refs, norms: Norms::Batch, dropping };
-                job.gradient(&call, RowSet::List(rows), &Alpha(alpha), &mut lanes);
+                job.gradient(&call, RowSet::List(rows), &objective, &mut lanes);
                 let mut p: Vec<&mut [Real]> = params.iter_mut().map(Mat::data_mut).collect();
                 let mut g: Vec<&mut [Real]> = lanes.gradient().iter_mut().map(Mat::data_mut).collect();
                 adam.step(1e-3, &mut p, &mut g, &decays);
@@ -266,20 +268,6 @@ fn grouped(blocks: u64, each: u64, degree: u64) -> Graph {
     };
     let edges: Vec<[u32; 2]> = (0..n * degree / 2).map(edge).collect();
     Graph::from_edges(n as usize, &edges, EdgeOptions::default()).expect("ids below n")
-}
-
-/// `<alpha, X>`.
-struct Alpha<'a>(&'a Mat);
-
-impl Objective for Alpha<'_> {
-    fn block(&self, _: usize, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
-        let mut value = 0.0;
-        for (i, &id) in ids.iter().enumerate() {
-            d.row(i).copy_from_slice(self.0.row(id as usize));
-            value += rowwise::lazy_row(1.0, 0.0, y.row(i), y.row(i), d.row(i));
-        }
-        value
-    }
 }
 
 /// `dropout(relu(norm([z | x] W + b)))`.

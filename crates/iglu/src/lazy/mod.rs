@@ -21,6 +21,7 @@ pub mod work;
 pub use batches::BatchSource;
 pub(crate) use batches::size as batch_size;
 pub use engine::{Engine, StepTime};
+pub use objective::{Centre, Lazy};
 pub use passes::POLISH_RATE;
 pub use start::{Judge, StartReport, Verdict};
 pub use state::{EngineNumbers, EngineState};

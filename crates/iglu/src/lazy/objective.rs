@@ -7,7 +7,7 @@ use crate::program::Objective;
 use crate::{Mat, Real, Table};
 
 /// Rows of alpha that are asked for ahead of their use.
-const AHEAD: usize = 3;
+const AHEAD: usize = 8;
 
 /// The centre `c` of the proximal term.
 #[derive(Clone, Copy)]

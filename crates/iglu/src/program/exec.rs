@@ -19,7 +19,7 @@ use crate::{Mat, Real, Table};
 use std::ops::Range;
 
 /// Rows of an input that are asked for before they are copied.
-const GATHER_AHEAD: usize = 3;
+const GATHER_AHEAD: usize = 8;
 
 /// Whether and how entries are dropped in a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
