@@ -5,7 +5,8 @@ use crate::settings::DataArgs;
 use crate::text;
 use crate::threads;
 use crate::train::load_options;
-use iglu::Result;
+use iglu::config::Auto;
+use iglu::{Error, Result};
 use iglu_data::{DEFAULT_SOURCE, Inspection, LoadOptions, Purpose, Verify};
 
 const EXAMPLES: &str = "\
@@ -17,7 +18,7 @@ Examples:
 
 /// Arguments of `iglu inspect`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("reorder", |order| order.hide(true)))]
 pub struct InspectArgs {
     /// Dataset: a file or folder in any form of docs/data.md, or `synth:NAME[@scale][#seed]`
     #[arg(default_value = DEFAULT_SOURCE)]
@@ -39,6 +40,10 @@ pub fn run(args: &InspectArgs) -> Result<()> {
 
 fn inspect(args: &InspectArgs) -> Result<()> {
     let config = args.how.resolve()?;
+    if config.reorder == Auto::Set(true) {
+        let found = "an order of the nodes changes none of these numbers";
+        return Err(Error::usage("--reorder", found, "use it with `iglu train` or `iglu convert`"));
+    }
     let verify = if args.verify { Verify::Everything } else { Verify::Structure };
     let options = LoadOptions { purpose: Purpose::Predict, verify, ..load_options(&config) };
     let data = progress::while_reading(&args.data, || iglu_data::load(&args.data, &options))?;

@@ -32,6 +32,9 @@ fn inspect_counts_for_people_and_programs() {
         "9,000 (undirected)",
         "1,200 / 400 / 400",
     ]);
+    for flag in ["--reorder", "--set data.reorder=true"] {
+        scratch.iglu(&format!("inspect {flag}")).check(64, &["--reorder", "iglu convert"]);
+    }
     let card = scratch.json("inspect synth:ppi@0.01 --json");
     for key in CARD {
         assert!(card.get(key).is_some(), "no `{key}` in {card:#}");
