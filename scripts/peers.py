@@ -32,7 +32,8 @@ def train(binary, data, flags, seed):
         with open(f"{out}/events.jsonl") as events:
             lines = [json.loads(line) for line in events]
     r = json.loads(done.stdout)
-    r["scored"] = [e for e in lines if e["event"] == "epoch" and e["val"] is not None]
+    # Whoever stops a run has the best network so far, of those that were tried as well.
+    r["scored"] = [e for e in lines if e["event"] in ("epoch", "tried") and e["val"] is not None]
     r["cpu_s"], r["wall_s"] = cpu_of_children() - before, time.time() - wall
     return r
 
@@ -43,7 +44,7 @@ def as_peer(r):
     share = r["cpu_s"] / r["wall_s"]
     # What is tried out has preparations of its own: they count from when they were made.
     spent = [e["seconds"]["train"] + e["seconds"]["prepare"] - prepare for e in r["scored"]]
-    log = [{"epoch": e["epoch"], "val": e["val"], "cum_s": s, "cum_cpu_s": share * s} for e, s in zip(r["scored"], spent)]
+    log = [{"epoch": e.get("epoch", 1), "val": e["val"], "cum_s": s, "cum_cpu_s": share * s} for e, s in zip(r["scored"], spent)]
     return {"log": log, "preprocess_s": prepare, "preprocess_cpu_s": share * prepare, "epochs": r["epochs"],
             "median_epoch_s": r["seconds_per_epoch"], "best_val": r["val"], "test_at_best_val": r["test"],
             "peak_rss_mb": r["peak_rss_bytes"] / 2**20}

@@ -171,7 +171,9 @@ impl<'a> Fit<'a> {
         };
         #[cfg(test)]
         course.sabotage(self.fault);
-        course.go(observer)?;
+        if let Some(over) = course.go(observer)? {
+            return Ok(over.end(&run));
+        }
         let mut trained = course.end()?;
         let order = reordered.as_ref().and_then(|data| data.order.as_ref());
         if let Some(seen) = &mut trained.seen {

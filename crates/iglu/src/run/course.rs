@@ -1,6 +1,6 @@
 //! A run under way: epoch after epoch, the best model so far, and the way back where training has diverged.
 
-use super::start::{Candidate, Ended, Ending, Opened, Opening, Zero};
+use super::start::{Candidate, Ended, Ending, Opened, Opening, Scored};
 use super::{EPOCHS, Run, Seen, Trained};
 #[cfg(test)]
 use crate::Real;
@@ -47,11 +47,13 @@ pub(super) struct Over {
 }
 
 impl Over {
-    /// The started network, and how it went.
+    /// The best network that was tried, or the started one, and how it went.
     pub(super) fn end(self, run: &Run<'_>) -> Trained {
-        let Ended { zero: Zero { point, config, network }, by } = self.left;
+        let Ended { start, best: Scored { point, config, network }, by } = self.left;
         let report = Report {
-            start: Some(point),
+            epochs: point.epoch,
+            start,
+            history: (point.epoch > 0).then_some(point).into_iter().collect(),
             params: network.params(),
             rate_factor: rate_factor(self.halvings),
             interrupted: by == Ending::Interrupt,
@@ -98,14 +100,14 @@ impl<'r> Course<'r> {
 
     fn start(run: &'r Run<'r>, mut halvings: u32, observer: &mut dyn Observer) -> Result<Begun<'r>> {
         let seconds = Seconds { prepare: run.watch.seconds(), ..Seconds::default() };
-        let mut opening = Opening { observer, seconds, zero: None };
+        let mut opening = Opening { observer, seconds, zero: None, tried: None };
         let opened = loop {
             match run.start(rate_factor(halvings), &mut opening) {
                 Err(e @ Error::Diverged { .. }) => halve(&mut halvings, 0, e, opening.observer)?,
                 other => break other?,
             }
         };
-        let Opening { observer, mut seconds, zero } = opening;
+        let Opening { observer, mut seconds, zero, .. } = opening;
         seconds.train = seconds.start;
         let Candidate { config, sides, engine, first } = match opened {
             Opened::Ready(candidate) => *candidate,
@@ -119,7 +121,7 @@ impl<'r> Course<'r> {
         let before = engine.seconds();
         let mut course = Self::new(run, config, sides, engine);
         (course.first, course.seconds, course.before, course.halvings) = (first, seconds, before, halvings);
-        if let Some(Zero { point, network, .. }) = zero {
+        if let Some(Scored { point, network, .. }) = zero {
             course.zero = Some(point);
             course.best = Some(Best::new(point, network));
         }
@@ -166,21 +168,27 @@ impl<'r> Course<'r> {
         [self.config.train.epochs.or(EPOCHS), self.config.train.polish]
     }
 
-    /// All epochs that are left, or as many as it takes.
-    pub(super) fn go(&mut self, observer: &mut dyn Observer) -> Result<()> {
+    /// All epochs that are left, or as many as it takes. Where the run had to begin again and was ended in its start,
+    /// that start is what is left of it.
+    pub(super) fn go(&mut self, observer: &mut dyn Observer) -> Result<Option<Box<Over>>> {
         while self.ran < self.epochs().iter().sum() && self.ended.is_none() {
             match self.epoch(observer) {
                 Ok(Control::Continue) => {}
                 Ok(Control::Stop) => self.ended = Some(Ending::Observer),
                 Err(Error::Interrupted { .. }) => self.ended = Some(Ending::Interrupt),
-                Err(e @ Error::Diverged { .. }) => self.go_back(e, observer)?,
+                Err(e @ Error::Diverged { .. }) => {
+                    let over = self.go_back(e, observer)?;
+                    if over.is_some() {
+                        return Ok(over);
+                    }
+                }
                 Err(e) => return Err(e),
             }
         }
-        match &self.last {
-            Some(last) if self.interrupted() => observer.checkpoint(last, Urgency::Last),
-            _ => Ok(()),
+        if let Some(last) = self.last.as_ref().filter(|_| self.interrupted()) {
+            observer.checkpoint(last, Urgency::Last)?;
         }
+        Ok(None)
     }
 
     fn epoch(&mut self, observer: &mut dyn Observer) -> Result<Control> {
@@ -311,7 +319,7 @@ impl<'r> Course<'r> {
     }
 
     /// To the last checkpoint, or to the beginning, with half the learning rate.
-    fn go_back(&mut self, diverged: Error, observer: &mut dyn Observer) -> Result<()> {
+    fn go_back(&mut self, diverged: Error, observer: &mut dyn Observer) -> Result<Option<Box<Over>>> {
         let epoch = self.last.as_ref().map_or(0, |last| last.notes.ran);
         halve(&mut self.halvings, epoch, diverged, observer)?;
         if let Some(last) = self.last.take() {
@@ -322,21 +330,12 @@ impl<'r> Course<'r> {
             let fault = self.fault;
             match Self::start(self.run, self.halvings, observer)? {
                 Begun::Course(course) => *self = *course,
-                Begun::Over(over) => self.give_up(*over),
+                Begun::Over(over) => return Ok(Some(over)),
             }
             #[cfg(test)]
             self.sabotage(fault);
         }
-        Ok(())
-    }
-
-    /// Ends with a start that was ended by somebody.
-    fn give_up(&mut self, over: Over) {
-        let Ended { zero: Zero { point, config, network }, by } = over.left;
-        (self.config, self.seconds, self.halvings) = (config, over.seconds, over.halvings);
-        (self.ran, self.timed, self.zero, self.history) = (0, 0, Some(point), Vec::new());
-        self.best = Some(Best::new(point, network));
-        self.ended = Some(by);
+        Ok(None)
     }
 
     /// Where the time went so far.

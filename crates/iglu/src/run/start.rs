@@ -47,7 +47,9 @@ pub(super) enum Opened<'r> {
 
 /// What is left of a start that was ended.
 pub(super) struct Ended {
-    pub(super) zero: Zero,
+    /// Scores before the first epoch.
+    pub(super) start: Option<HistoryPoint>,
+    pub(super) best: Scored,
     pub(super) by: Ending,
 }
 
@@ -58,8 +60,8 @@ pub(super) enum Ending {
     Interrupt,
 }
 
-/// The first score of a run: the network after its start, before the first epoch.
-pub(super) struct Zero {
+/// A network that was scored: after its start, or after the epoch it was tried for.
+pub(super) struct Scored {
     pub(super) point: HistoryPoint,
     /// Its own, whatever is decided later.
     pub(super) config: Config,
@@ -70,7 +72,28 @@ pub(super) struct Zero {
 pub(super) struct Opening<'o> {
     pub(super) observer: &'o mut dyn Observer,
     pub(super) seconds: Seconds,
-    pub(super) zero: Option<Zero>,
+    /// The network after its start, before the first epoch.
+    pub(super) zero: Option<Scored>,
+    /// The best of those that were tried.
+    pub(super) tried: Option<Scored>,
+}
+
+impl Opening<'_> {
+    /// Keeps a network that was tried if it is the best so far.
+    fn keep(&mut self, candidate: &Candidate<'_>, point: HistoryPoint) {
+        let better = self.tried.as_ref().is_none_or(|best| point.val > best.point.val);
+        if better {
+            let (config, network) = (candidate.config.clone(), candidate.engine.network().clone());
+            self.tried = Some(Scored { point, config, network });
+        }
+    }
+
+    /// What is left for whoever wants no more of it.
+    fn ended(&mut self, by: Ending) -> Option<Ended> {
+        let start = self.zero.as_ref().map(|zero| zero.point);
+        let best = self.tried.take().or(self.zero.take())?;
+        Some(Ended { start, best, by })
+    }
 }
 
 /// A candidate without its caches.
@@ -204,19 +227,21 @@ impl Run<'_> {
     /// Starts the network; where something is left to the data, whatever is best on the validation nodes after one
     /// epoch.
     pub(super) fn start(&self, rate_factor: f64, opening: &mut Opening<'_>) -> Result<Opened<'_>> {
+        // An earlier start has diverged.
+        opening.tried = None;
         let (base, changes) = questions(&self.config, &Outline::of(self.data));
         let mut started = Started { rate_factor, states: Vec::new() };
         let mut base = self.candidate(base, &mut started, &mut opening.seconds)?;
         if self.open(&mut base, started.report(), opening)? == Control::Stop
-            && let Some(zero) = opening.zero.take()
+            && let Some(ended) = opening.ended(Ending::Observer)
         {
-            return Ok(Opened::Ended(Box::new(Ended { zero, by: Ending::Observer })));
+            return Ok(Opened::Ended(Box::new(ended)));
         }
         if changes.is_empty() {
             return Ok(Opened::Ready(Box::new(base)));
         }
         if let Err(e) = self.try_epoch(&mut base, opening) {
-            return keeping(opening.zero.take(), e);
+            return keeping(opening, e);
         }
         let mut best = Best::Awake(Box::new(base));
         for change in changes {
@@ -233,11 +258,11 @@ impl Run<'_> {
                 Ok(other) if other.score() > best.score() + change.margin => best = other,
                 // What diverges is not better.
                 Ok(_) | Err(Error::Diverged { .. }) => {}
-                Err(e) => return keeping(opening.zero.take(), e),
+                Err(e) => return keeping(opening, e),
             }
         }
         let woken = best.wake(self, &mut opening.seconds).map(|candidate| Opened::Ready(Box::new(candidate)));
-        woken.or_else(|e| keeping(opening.zero.take(), e))
+        woken.or_else(|e| keeping(opening, e))
     }
 
     /// Tells of the start, and of the score it has already.
@@ -262,7 +287,7 @@ impl Run<'_> {
         let mut clock = Stopwatch::new();
         let point = self.point(&self.logits(engine, sides)?, 0, train_seconds, loss);
         opening.seconds.eval += clock.lap();
-        opening.zero = Some(Zero { point, config: config.clone(), network: engine.network().clone() });
+        opening.zero = Some(Scored { point, config: config.clone(), network: engine.network().clone() });
         let seconds = Seconds { train: train_seconds, total: self.watch.seconds(), ..opening.seconds };
         Ok(opening.observer.event(&Event::Epoch {
             epoch: 0,
@@ -341,6 +366,7 @@ impl Run<'_> {
         candidate.first = Some(First { point, train: self.score_of(&logits, &self.data.split.train) });
         seconds.eval += clock.lap();
         let seconds = Seconds { train: seconds.start, total: self.watch.seconds(), ..*seconds };
+        opening.keep(candidate, point);
         // Who wants to stop says so again at the first epoch.
         opening.observer.event(&Event::Tried {
             config: Box::new(candidate.config.clone()),
@@ -352,13 +378,9 @@ impl Run<'_> {
 }
 
 /// What is left of an interrupted start that had a score.
-fn keeping<'r>(zero: Option<Zero>, e: Error) -> Result<Opened<'r>> {
-    match (e, zero) {
-        (Error::Interrupted { .. }, Some(zero)) => {
-            Ok(Opened::Ended(Box::new(Ended { zero, by: Ending::Interrupt })))
-        }
-        (e, _) => Err(e),
-    }
+fn keeping<'r>(opening: &mut Opening<'_>, e: Error) -> Result<Opened<'r>> {
+    let Error::Interrupted { .. } = e else { return Err(e) };
+    opening.ended(Ending::Interrupt).map(|ended| Opened::Ended(Box::new(ended))).ok_or(e)
 }
 
 /// Whether alternatives can be tried: validation has to tell, and an epoch must not be too dear.

@@ -431,7 +431,8 @@ fn batch_norms_have_their_statistics_after_the_start() {
     assert_eq!((val, stopped.report.best_epoch), (stopped.report.val, 0));
 }
 
-/// Whichever trial is cut off, what is kept is the started network with the configuration it was made with.
+/// Whichever trial is cut off, what is kept is the best network that was tried, or the started one, with the configuration it
+/// was made with: it predicts what was scored.
 #[test]
 fn a_start_cut_off_at_any_moment_keeps_a_network_with_its_own_configuration() {
     let data = ring();
@@ -449,18 +450,25 @@ fn a_start_cut_off_at_any_moment_keeps_a_network_with_its_own_configuration() {
         whole.model.config() != start(&config).config()
     });
     assert!(changed.is_some());
-    let (expect, mut kept) = (start(&config), 0);
+    let (expect, mut kept, mut best) = (start(&config), [0, 0], None);
     for checks in (1..400).step_by(7) {
-        let cut = Interrupt::after(checks);
-        let Ok(stopped) = Fit::new(&config, &data).interrupt(&cut).run(&mut Witness::default()) else {
-            continue;
-        };
-        if stopped.report.epochs > 0 {
+        let (cut, mut witness) = (Interrupt::after(checks), Witness::default());
+        let Ok(stopped) = Fit::new(&config, &data).interrupt(&cut).run(&mut witness) else { continue };
+        if witness.events.iter().any(|e| matches!(e, Event::Decided { .. })) {
             break;
         }
-        assert!(stopped.model.config() == expect.config(), "after {checks} checks");
-        assert!(stopped.model.tensors() == expect.tensors(), "after {checks} checks");
-        kept += 1;
+        let (model, report) = (&stopped.model, &stopped.report);
+        if report.best_epoch == 0 {
+            assert!(model.config() == expect.config(), "after {checks} checks");
+            assert!(model.tensors() == expect.tensors(), "after {checks} checks");
+        } else {
+            assert!(report.val >= best, "after {checks} checks: {:?} after {best:?}", report.val);
+            best = report.val;
+        }
+        let logits = stopped.logits(&data, &Interrupt::new()).unwrap();
+        let score = Metric::Accuracy.score(&logits, &data.labels, &data.split.val);
+        assert_eq!((report.val, report.epochs), (score, report.best_epoch), "after {checks} checks");
+        kept[report.best_epoch] += 1;
     }
-    assert!(kept > 5, "{kept}");
+    assert!(kept.iter().all(|&n| n > 1), "{kept:?}");
 }
