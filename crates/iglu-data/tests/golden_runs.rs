@@ -106,7 +106,8 @@ impl Replay<'_> {
         );
         let start = network.clone();
         let Auto::Set(scaling) = self.config.data.features else { panic!("recipes name the scaling") };
-        let scaled = Preprocess::learn(scaling, &data.features, &data.split.train).apply(&data.features);
+        let scaled =
+            Preprocess::learn(scaling, &data.features, &data.split.train).apply(data.features.clone());
         let sides = Sides::new(data, &Arc::new(scaled), &network, Setting::Inductive);
         let inner = Sides::training(data, Setting::Inductive);
         let task = |labels, rows: &[u32]| TaskLoss::new(labels, rows, &LossOptions::default()).unwrap();

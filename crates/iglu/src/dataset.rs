@@ -260,6 +260,11 @@ impl Dataset {
         }
     }
 
+    /// The features, of which none are left.
+    pub(crate) fn take_features(&mut self) -> Features {
+        std::mem::replace(&mut self.features, Features::Dense(Mat::default()))
+    }
+
     /// The same problem with its nodes as in the file.
     #[must_use]
     pub fn in_file_order(self) -> Self {

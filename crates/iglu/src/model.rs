@@ -10,6 +10,7 @@ use crate::network::Network;
 use crate::side::{Graphs, Side};
 use crate::tensors::{Tensor, Tensors};
 use crate::{Dataset, Error, Features, Interrupt, Mat, Real, Result, SparseMat};
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// How features are changed before the first layer; learned from the training nodes.
@@ -27,19 +28,18 @@ impl Preprocess {
         Self { scaling, columns }
     }
 
-    /// The scaled features.
-    pub fn apply(&self, features: &Features) -> Features {
-        let mut out = features.clone();
-        match (&mut out, self.scaling) {
+    /// The scaled features, in the place of these.
+    pub fn apply(&self, mut features: Features) -> Features {
+        match (&mut features, self.scaling) {
             (_, Scaling::Raw) => {}
             (Features::Dense(m), Scaling::Row) => (0..m.rows()).for_each(|i| divide_by_sum(m.row_mut(i))),
             (Features::Sparse(m), Scaling::Row) => scale_sparse_rows(m),
             (Features::Dense(m), Scaling::Standard) => {
                 let columns = self.columns.as_ref().expect("learned with the scaling");
-                for i in 0..m.rows() {
-                    let scales = columns.row(0).iter().zip(columns.row(1));
-                    m.row_mut(i).iter_mut().zip(scales).for_each(|(v, (mean, r))| *v = (*v - mean) * r);
-                }
+                let (cols, scales) = (m.cols().max(1), columns.row(0).iter().zip(columns.row(1)));
+                m.data_mut().par_chunks_exact_mut(cols).for_each(|row| {
+                    row.iter_mut().zip(scales.clone()).for_each(|(v, (mean, r))| *v = (*v - mean) * r);
+                });
             }
             (Features::Sparse(m), Scaling::Standard) => {
                 let columns = self.columns.as_ref().expect("learned with the scaling");
@@ -47,7 +47,7 @@ impl Preprocess {
                 m.values_mut().iter_mut().zip(at).for_each(|(v, c)| *v *= columns.row(1)[c as usize]);
             }
         }
-        out
+        features
     }
 }
 
@@ -191,7 +191,7 @@ impl Model {
             let fix = "give the kinds of edges the model was trained on, in the same order";
             return Err(Error::data("edges", found, fix));
         }
-        let scaled = Arc::new(self.preprocess.apply(&data.features));
+        let scaled = Arc::new(self.preprocess.apply(data.features.clone()));
         Ok(Side::new(&Graphs::of(data), scaled, &self.network))
     }
 

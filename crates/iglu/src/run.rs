@@ -24,6 +24,7 @@ use crate::observe::{HistoryPoint, Observer, Report, Seconds, Stopwatch};
 use crate::side::{Side, Sides};
 use crate::{Dataset, Error, Features, Interrupt, Labels, Mat, Result, communities};
 use course::{Begun, Course};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A finished run.
@@ -156,12 +157,18 @@ impl<'a> Fit<'a> {
         let from = self.from.take();
         let watch = Stopwatch::new();
         let completed = latent::complete(&self.config.network, self.config.train.setting, self.data)?;
-        let data = completed.as_ref().unwrap_or(self.data);
-        let reordered = reordered(self.config, data);
-        if reordered.is_some() {
-            data.features.rest();
-        }
-        let run = Run::prepare(&self, reordered.as_ref().unwrap_or(data), watch);
+        let data = completed.map_or(Cow::Borrowed(self.data), Cow::Owned);
+        let reordered = reordered(self.config, &data);
+        let order = reordered.as_ref().and_then(|data| data.order.as_ref());
+        let places = order.map(|order| order.new_places().to_vec());
+        let data = match reordered {
+            Some(reordered) => {
+                data.features.rest();
+                Cow::Owned(reordered)
+            }
+            None => data,
+        };
+        let run = Run::prepare(&self, data, watch);
         let mut course = match from {
             None => match Course::begin(&run, observer)? {
                 Begun::Course(course) => *course,
@@ -175,9 +182,8 @@ impl<'a> Fit<'a> {
             return Ok(over.end(&run));
         }
         let mut trained = course.end()?;
-        let order = reordered.as_ref().and_then(|data| data.order.as_ref());
         if let Some(seen) = &mut trained.seen {
-            seen.places = order.map(|order| order.new_places().to_vec());
+            seen.places = places;
         }
         Ok(trained)
     }
@@ -260,7 +266,9 @@ fn mean_log_degree(data: &Dataset) -> f64 {
 /// Everything made before training.
 struct Run<'a> {
     config: Config,
-    data: &'a Dataset,
+    /// Without its features where it is the run's own.
+    data: Cow<'a, Dataset>,
+    outline: Outline,
     shape: ModelShape,
     preprocess: Preprocess,
     features: Arc<Features>,
@@ -276,18 +284,21 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn prepare(fit: &Fit<'_>, data: &'a Dataset, watch: Stopwatch) -> Self {
-        let config = resolve(fit.config, data);
-        let shape = ModelShape::of(data);
+    fn prepare(fit: &Fit<'_>, mut data: Cow<'a, Dataset>, watch: Stopwatch) -> Self {
+        let config = resolve(fit.config, &data);
+        let (shape, outline) = (ModelShape::of(&data), Outline::of(&data));
         let preprocess =
             Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
-        let features = Arc::new(preprocess.apply(&data.features));
+        let features = Arc::new(match &mut data {
+            Cow::Owned(own) => preprocess.apply(own.take_features()),
+            Cow::Borrowed(data) => preprocess.apply(data.features.clone()),
+        });
         if config.data.features.or(Scaling::Raw) != Scaling::Raw {
             // Training reads the scaled ones.
             data.features.rest();
         }
         let metric = config.select.metric.or(Metric::default_for(&data.labels));
-        let (labels, rows) = Sides::training(data, config.train.setting);
+        let (labels, rows) = Sides::training(&data, config.train.setting);
         let mut loss = LossOptions {
             class_weights: config.loss.class_weights.clone(),
             smoothing: config.loss.smoothing,
@@ -299,6 +310,7 @@ impl<'a> Run<'a> {
         Self {
             config,
             data,
+            outline,
             shape,
             preprocess,
             features,
@@ -317,7 +329,7 @@ impl<'a> Run<'a> {
     fn engine(&self, config: &Config) -> Result<(Sides, Engine<'_>)> {
         self.interrupt.check()?;
         let fresh = Network::new(&config.network, &self.shape, config.seed)?;
-        let sides = Sides::new(self.data, &self.features, &fresh, config.train.setting);
+        let sides = Sides::new(&self.data, &self.features, &fresh, config.train.setting);
         self.interrupt.check()?;
         let loss = TaskLoss::new(&self.labels, &self.rows, &self.loss)?;
         let mut engine = Engine::new(config, fresh, sides.train.clone(), loss, self.rows.clone());

@@ -164,7 +164,7 @@ pub fn run(order: &Order<'_>, machine: &mut Machine) -> Result<Trial> {
     let config = iglu::run::resolve(&order.config, &data);
     let preprocess =
         Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
-    let features = Arc::new(preprocess.apply(&data.features));
+    let features = Arc::new(preprocess.apply(data.features.clone()));
     let network = Network::new(&config.network, &ModelShape::of(&data), config.seed)?;
     let sides = Sides::new(&data, &features, &network, config.train.setting);
     let (labels, rows) = Sides::training(&data, config.train.setting);

@@ -202,17 +202,17 @@ impl Sizes<'_> {
         whole + inner + listeners + 2 * self.data.label_bytes
     }
 
-    /// As read, scaled, and those of the training side.
+    /// As read, scaled, and those of the training side. Those in another order are scaled in place.
     fn features(&self) -> u64 {
         let one = self.data.feature_bytes;
         let read = if self.data.features_rest { 0 } else { one };
         read + one + if self.inductive() { (one as f64 * self.share()) as u64 } else { 0 }
     }
 
-    /// Graph and features once more.
+    /// The graph once more.
     fn reordered(&self) -> u64 {
         let again = self.config.data.reorder.or(false) && !self.data.ordered;
-        if again { self.data.graph_bytes + self.data.feature_bytes } else { 0 }
+        if again { self.data.graph_bytes } else { 0 }
     }
 
     /// What the first layer takes from neighbours, on both sides.

@@ -229,7 +229,7 @@ impl Run<'_> {
     pub(super) fn start(&self, rate_factor: f64, opening: &mut Opening<'_>) -> Result<Opened<'_>> {
         // An earlier start has diverged.
         opening.tried = None;
-        let (base, changes) = questions(&self.config, &Outline::of(self.data));
+        let (base, changes) = questions(&self.config, &self.outline);
         let mut started = Started { rate_factor, states: Vec::new() };
         let mut base = self.candidate(base, &mut started, &mut opening.seconds)?;
         if self.open(&mut base, started.report(), opening)? == Control::Stop
