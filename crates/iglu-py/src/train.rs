@@ -135,7 +135,7 @@ pub fn train(
 }
 
 impl Trained {
-    fn of(Finished { model, report }: Finished) -> Self {
+    fn of(Finished { model, report, .. }: Finished) -> Self {
         let text = serde_json::to_string(&report).unwrap_or_default();
         Self { model: Arc::new(model), text, read: PyOnceLock::new() }
     }

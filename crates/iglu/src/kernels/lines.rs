@@ -31,7 +31,11 @@ fn shift(base: *mut u8) -> usize {
 ///
 /// # Safety
 /// `base` is the start of a block of at least `LINE` bytes, aligned for words.
-#[expect(unsafe_code, reason = "an allocator's own bookkeeping")]
+#[expect(
+    unsafe_code,
+    clippy::cast_ptr_alignment,
+    reason = "an allocator's own bookkeeping; lines are aligned for words"
+)]
 unsafe fn on_line(base: *mut u8) -> *mut u8 {
     // SAFETY: the shift is one to eight words, so that the word before the new start lies in the block, aligned.
     unsafe {
@@ -45,7 +49,11 @@ unsafe fn on_line(base: *mut u8) -> *mut u8 {
 ///
 /// # Safety
 /// `start` comes from [`on_line`].
-#[expect(unsafe_code, reason = "an allocator's own bookkeeping")]
+#[expect(
+    unsafe_code,
+    clippy::cast_ptr_alignment,
+    reason = "an allocator's own bookkeeping; lines are aligned for words"
+)]
 unsafe fn base(start: *mut u8) -> *mut u8 {
     // SAFETY: the word before the start was written by `on_line`.
     unsafe { start.sub(start.cast::<usize>().sub(1).read()) }
@@ -141,7 +149,7 @@ mod tests {
                         block = Lines.realloc(block, layout(size), next);
                         (size, known) = (next, known.min(next));
                         assert!(
-                            size < LEAST || block as usize % LINE == 0,
+                            size < LEAST || (block as usize).is_multiple_of(LINE),
                             "{size} bytes begin at {block:?}"
                         );
                         let bytes = std::slice::from_raw_parts(block, known);
