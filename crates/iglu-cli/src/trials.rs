@@ -5,9 +5,10 @@ use iglu::config::Config;
 use serde_json::{Map, Value};
 
 /// Keys that trials decide, by table.
-const KEYS: [(&str, &str); 4] = [
+const KEYS: [(&str, &str); 5] = [
     ("network", "operator"),
     ("train", "lazy_dropout"),
+    ("train", "start"),
     ("train", "start_epochs"),
     ("train", "start_dropout"),
 ];
@@ -47,7 +48,7 @@ mod tests {
         let first = values(&config).unwrap();
         config.network.operator = Auto::Set(Norm::Sym);
         let second = values(&config).unwrap();
-        config.train.start_dropout = 0.5;
+        config.train.start_dropout = Auto::Set(0.5);
         let third = values(&config).unwrap();
         assert_eq!(changed(&first, None), "operator=mean lazy_dropout=off");
         assert_eq!(changed(&second, Some(&first)), "operator=sym");

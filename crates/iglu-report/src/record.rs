@@ -23,7 +23,7 @@ pub enum Record {
     Prepared(Prepared),
     /// The warm start has ended.
     Started {
-        /// Training loss without the graph.
+        /// Training loss without the graph, or with what the first layer hears of it.
         loss: Option<f64>,
         /// Epochs of it.
         #[serde(default)]

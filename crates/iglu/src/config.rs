@@ -8,6 +8,7 @@ mod network;
 mod split;
 
 pub use data::{DataConfig, Duplicates, EdgeFeatures, Isolated, NanFeatures, Scaling};
+pub(crate) use network::INITIAL;
 pub use network::{Head, LayerOverride, NetworkConfig};
 pub use split::SplitChoice;
 
@@ -211,8 +212,10 @@ pub enum Start {
     /// The network without its graph, trained on the training rows for a few epochs.
     #[default]
     Mlp,
+    /// The same, but the first layer hears its neighbours: what it hears is known before training.
+    Hops,
     /// `mlp` with its epochs and dropout chosen on validation.
-    Auto,
+    Tried,
 }
 
 /// In which order and how lazily a network is trained.
@@ -248,14 +251,14 @@ pub struct TrainConfig {
     pub proximal: Proximal,
     /// Weight of the proximal term (its start, when controlled).
     pub lambda: f64,
-    /// How parameters start.
-    pub start: Start,
+    /// How parameters start; auto: `mlp`, or `hops` where the graph tells far more than features alone.
+    pub start: Auto<Start>,
     /// Epochs of the start.
     pub start_epochs: usize,
-    /// Dropout of the start.
-    pub start_dropout: f64,
-    /// Tail passes between the start and the first alpha.
-    pub start_tail: usize,
+    /// Dropout of the start; auto: 0.2, with `hops` 0.3.
+    pub start_dropout: Auto<f64>,
+    /// Tail passes between the start and the first alpha; auto: 4, after a start with `hops` 2.
+    pub start_tail: Auto<usize>,
     /// Exact epochs at the end.
     pub polish: usize,
     /// Measure the bias of stale gradients at each refresh (on a sample of rows).
@@ -279,10 +282,10 @@ impl Default for TrainConfig {
             lazy_dropout: Auto::Auto,
             proximal: Proximal::Controlled,
             lambda: 0.3,
-            start: Start::Mlp,
+            start: Auto::Auto,
             start_epochs: 10,
-            start_dropout: 0.2,
-            start_tail: 4,
+            start_dropout: Auto::Auto,
+            start_tail: Auto::Auto,
             polish: 0,
             telemetry: true,
         }
@@ -410,7 +413,7 @@ impl Config {
         count("network.heads", n.heads, 1..=1024)?;
         share("network.attention_dropout", n.attention_dropout.or(0.0))?;
         share("network.said_dropout", n.said_dropout)?;
-        share("network.initial", n.initial)?;
+        share("network.initial", n.initial.or(0.0))?;
         positive("network.theta", n.theta)?;
         positive("network.degree_scale", n.degree_scale.or(1.0))?;
         positive("network.norm_eps", n.norm_eps)?;
@@ -426,7 +429,7 @@ impl Config {
         positive("train.frequency", t.frequency)?;
         positive("train.lambda", t.lambda)?;
         share("train.alpha_dropout", t.alpha_dropout)?;
-        share("train.start_dropout", t.start_dropout)?;
+        share("train.start_dropout", t.start_dropout.or(0.0))?;
         positive("optim.lr", self.optim.lr)?;
         positive("optim.eps", self.optim.eps)?;
         positive("optim.decay", self.optim.decay)?;

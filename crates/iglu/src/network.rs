@@ -3,7 +3,7 @@
 //! Layers 1..K are graph layers; layer L = K + 1 is the linear classifier, or L = K where the last graph layer
 //! gives the classes. `X^0` are the features, `X^L` the logits. Knows no labels, optimisers or caches.
 
-use crate::config::{HIDDEN, Head, NetworkConfig};
+use crate::config::{HIDDEN, Head, INITIAL, NetworkConfig};
 use crate::kernels::rowwise::Activation;
 use crate::layers::{self, Architecture, Combine, Jump, JumpFrom, LayerOptions, NormKind, Site, Takes};
 use crate::look::Look;
@@ -98,6 +98,17 @@ impl Layer {
     }
 }
 
+/// What a chain of layers sees of the graph. A layer that sees nothing hears its own row instead of neighbours (`A = I`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// Everything.
+    Graph,
+    /// What the first layer hears of neighbours, which are constants; layers above see nothing.
+    Hops,
+    /// Nothing.
+    Nothing,
+}
+
 /// Layers in order.
 #[derive(Debug, Clone)]
 pub struct Network {
@@ -151,7 +162,11 @@ impl Network {
                 width: shape.classes,
                 activation: Activation::None,
                 norm: NormKind::None,
-                dropout: config.head_dropout.or(if config.jump == Jump::None { 0.0 } else { config.dropout }),
+                dropout: config.head_dropout.or(if config.jumps() == Jump::None {
+                    0.0
+                } else {
+                    config.dropout
+                }),
                 bias: config.bias,
                 jump: network.jump(config)?,
                 precision: config.precision,
@@ -177,11 +192,11 @@ impl Network {
     /// What the classifier reads besides the last layer.
     fn jump(&self, config: &NetworkConfig) -> Result<Option<JumpFrom>> {
         let all: Vec<(usize, usize)> = (1..=self.graph_layers).map(|m| (m, self.width(m))).collect();
-        if config.jump == Jump::Max && all.iter().any(|(_, width)| *width != all[0].1) {
+        if config.jumps() == Jump::Max && all.iter().any(|(_, width)| *width != all[0].1) {
             let found = "max, but the layers have different widths";
             return Err(Error::usage("network.jump", found, "use concat, or give all layers one width"));
         }
-        Ok((config.jump != Jump::None).then_some((config.jump, all)))
+        Ok((config.jumps() != Jump::None).then_some((config.jumps(), all)))
     }
 
     fn layer(
@@ -211,7 +226,7 @@ impl Network {
             heads: own.heads.unwrap_or(config.heads),
             attention_dropout: own.attention_dropout.unwrap_or(config.attention_dropout.or(config.dropout)),
             said_dropout: own.said_dropout.unwrap_or(config.said_dropout),
-            initial: config.initial,
+            initial: config.initial.or(INITIAL),
             theta: config.theta,
             relations: (shape.relations, shape.latent),
             jump: None,
@@ -378,30 +393,30 @@ impl Network {
         self.layers[from - 1..].iter().flat_map(|l| l.norms.clone()).collect()
     }
 
-    /// Layers `from..=L` as one row program. Layers above `from` must take nothing from neighbours, unless
-    /// `graphless`: then every aggregate is the row itself (`A = I`).
-    pub fn chain(&self, from: usize, graphless: bool) -> Program {
+    /// Layers `from..=L` as one row program. With [`Sight::Graph`] layers above `from` must take nothing from neighbours.
+    pub fn chain(&self, from: usize, sight: Sight) -> Program {
         let mut b = Builder::default();
         let mut outputs: Vec<(usize, Value)> = Vec::new();
         for layer in &self.layers[from - 1..] {
-            if graphless && from == 1 && outputs.is_empty() {
+            if sight != Sight::Graph && from == 1 && outputs.is_empty() {
                 outputs.push((0, b.input(Source::Embedding(0), self.d_in)));
             }
             let first = layer.k == from;
             assert!(
-                graphless || first || layer.look == Look::Nothing,
+                sight != Sight::Graph || first || layer.look == Look::Nothing,
                 "only the first layer of a chain may take from neighbours"
             );
             let known = outputs.clone();
             let find = move |m: usize| known.iter().find(|(k, _)| *k == m).map(|(_, v)| *v);
-            let nothing = (graphless && layer.look == Look::Moments)
+            let alone = sight == Sight::Nothing || (sight == Sight::Hops && layer.k > 1);
+            let nothing = (alone && layer.look == Look::Moments)
                 .then(|| find(layer.k - 1).map(|x| b.mix((0.0, x), (0.0, x))))
                 .flatten();
             let out = b.append(&layer.program, |source| match source {
                 Source::Embedding(m) => find(m),
                 // Of one row alone mean, largest and smallest are the row, the deviation is nothing.
                 Source::Aggregate { part: 3, .. } if nothing.is_some() => nothing,
-                Source::Aggregate { layer, .. } if graphless => find(layer - 1),
+                Source::Aggregate { layer, .. } if alone => find(layer - 1),
                 Source::Aggregate { .. } | Source::Attended { .. } | Source::Degree(_) => None,
             });
             outputs.push((layer.k, out));
@@ -429,14 +444,20 @@ impl Network {
         self.embed_until(side, self.depth(), interrupt)
     }
 
-    /// Logits of some nodes of a side as if there were no edges; batch norms take the statistics of these rows.
-    pub fn infer_graphless(&self, side: &Side, nodes: &[u32]) -> Mat {
-        let program = self.chain(1, true);
+    /// Whether the first layer takes something from neighbours that is known before training.
+    pub fn has_hops(&self) -> bool {
+        self.at(1).look.parts() > 0
+    }
+
+    /// Logits of some nodes of a side as if most layers saw no edges; batch norms take the statistics of these rows.
+    pub fn infer_without(&self, sight: Sight, side: &Side, nodes: &[u32]) -> Mat {
+        assert_ne!(sight, Sight::Graph, "that is inference");
+        let program = self.chain(1, sight);
         let inputs = inputs(
             &program,
             side,
             |_| unreachable!("a chain makes its own embeddings"),
-            |_, _| unreachable!("and nothing is aggregated without a graph"),
+            |_, _| unreachable!("and nothing is aggregated above the first layer"),
         );
         let job = Job::new(&program, inputs, None);
         let params = self.params_from(1);

@@ -30,7 +30,7 @@ pub enum Event {
     },
     /// The warm start has ended.
     Started {
-        /// Training loss without the graph.
+        /// Training loss without the graph, or with what the first layer hears of it.
         loss: f64,
         /// Epochs of it: fewer than asked for where more of them would have done harm.
         epochs: usize,

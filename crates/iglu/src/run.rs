@@ -13,8 +13,9 @@ pub use memory::{Item, Outline, memory, memory_of};
 pub use start::Trials;
 
 use crate::checkpoint::Checkpoint;
-use crate::config::{Auto, Config, HIDDEN, Order, Scaling, Setting};
+use crate::config::{Auto, Config, HIDDEN, Head, INITIAL, NetworkConfig, Order, Scaling, Setting, Start};
 use crate::latent;
+use crate::layers::Jump;
 use crate::lazy::Engine;
 use crate::loss::{LossOptions, TaskLoss, balanced_weights};
 use crate::metrics::Metric;
@@ -24,6 +25,7 @@ use crate::observe::{HistoryPoint, Observer, Report, Seconds, Stopwatch};
 use crate::side::{Side, Sides};
 use crate::{Dataset, Error, Features, Interrupt, Labels, Mat, Result, communities};
 use course::{Begun, Course};
+use start::FEW_ROWS;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -222,12 +224,29 @@ fn decide(config: &Config, data: &Outline) -> Config {
     let inputs = data.shape.features * (1 + c.network.hops.or(1));
     c.network.hidden =
         Auto::Set(c.network.hidden.or(if inputs > WIDE_INPUT { HIDDEN * 3 / 4 } else { HIDDEN }));
+    c.network.jump = Auto::Set(c.network.jump.or(jump(&c.network, data)));
+    c.network.initial = Auto::Set(c.network.initial.or(initial(&c.network)));
     let metric = if data.shape.multi_label { Metric::F1Micro } else { Metric::Accuracy };
     c.select.metric = Auto::Set(c.select.metric.or(metric));
     let scaling = if data.sparse { Scaling::Row } else { Scaling::Standard };
     c.data.features = Auto::Set(c.data.features.or(scaling));
     c.data.reorder = Auto::Set(c.data.reorder.or(reordering_pays(&c, data)));
     c
+}
+
+/// What the classifier reads: of a deep `gcnii` every layer, where there are training nodes enough to learn from so many columns.
+fn jump(network: &NetworkConfig, data: &Outline) -> Jump {
+    const DEEP: usize = 4;
+    let deep = network.layer == "gcnii" && network.layers >= DEEP;
+    if deep && network.head == Head::Linear && data.train >= FEW_ROWS { Jump::Concat } else { Jump::None }
+}
+
+/// Share of the first embedding in every layer: the classifier that reads all of them has that one anyway, so the deeper the
+/// network the less is mixed in.
+fn initial(network: &NetworkConfig) -> f64 {
+    const IN_ALL: f64 = 0.32;
+    let deep = network.layer == "gcnii" && network.jumps() == Jump::Concat;
+    if deep { INITIAL.min(IN_ALL / network.layers as f64) } else { INITIAL }
 }
 
 /// Bytes of an embedding that the last cache of most machines holds: then any order will do. A constant, so that a run
@@ -329,6 +348,13 @@ impl<'a> Run<'a> {
     fn engine(&self, config: &Config) -> Result<(Sides, Engine<'_>)> {
         self.interrupt.check()?;
         let fresh = Network::new(&config.network, &self.shape, config.seed)?;
+        if config.train.start == Auto::Set(Start::Hops) && !fresh.has_hops() {
+            let found = format!(
+                "hops, but the first layer of {} hears nobody before it is trained",
+                config.network.layer
+            );
+            return Err(Error::usage("train.start", found, "use mlp"));
+        }
         let sides = Sides::new(&self.data, &self.features, &fresh, config.train.setting);
         self.interrupt.check()?;
         let loss = TaskLoss::new(&self.labels, &self.rows, &self.loss)?;

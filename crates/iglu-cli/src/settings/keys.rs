@@ -1,8 +1,8 @@
 //! The keys a configuration may have, found by writing the default one down. Names the nearest when one is wrong.
 
 use super::{Assignment, insert};
-use iglu::config::{Config, LazyDropout, Scaling};
-use iglu::layers::{Combine, NormOrder};
+use iglu::config::{Config, LazyDropout, Scaling, Start};
+use iglu::layers::{Combine, Jump, NormOrder};
 use iglu::metrics::Metric;
 use iglu::{Error, Norm, Result};
 use iglu_data::nearest;
@@ -23,7 +23,9 @@ const WORDS: &[(&str, Words)] = &[
     ("network.norm_order", words::<NormOrder>),
     ("network.combine", words::<Combine>),
     ("network.operator", words::<Norm>),
+    ("network.jump", words::<Jump>),
     ("train.lazy_dropout", words::<LazyDropout>),
+    ("train.start", words::<Start>),
     ("data.features", words::<Scaling>),
     ("select.metric", words::<Metric>),
 ];

@@ -115,7 +115,7 @@ fn flags_set_the_keys_of_layers() {
     };
     let config = args.resolve().unwrap();
     let (n, t) = (&config.network, &config.train);
-    assert_eq!((n.activation, n.heads, n.jump), (Activation::Gelu, 4, Jump::Max));
+    assert_eq!((n.activation, n.heads, n.jump), (Activation::Gelu, 4, Auto::Set(Jump::Max)));
     assert_eq!(
         (&n.skips[..], n.residual, t.frequency),
         (&["1->3".to_string(), "0->2".to_string()][..], true, 0.5)
@@ -157,7 +157,7 @@ fn wrong_values_name_key_value_and_what_is_possible() {
         ("order=inverse", "expected `inverted`, `inverted-printed`, `backprop`, `exact`"),
         ("head=line", "network.head: \"line\"; expected `linear` or `conv`"),
         ("metric=acc", "expected `accuracy`, `f1-micro`, `f1-macro`, `roc-auc`, or `auto`"),
-        ("start=cold", "expected `random`, `mlp`, `auto`"),
+        ("start=cold", "expected `random`, `mlp`, `hops`, `tried`, or `auto`"),
         ("layer=3", "network.layer: 3; expected text"),
         ("each=[{k=1, hiden=3}]", "unknown field `hiden`"),
         ("split=per-class:20", "data.split: \"per-class:20\": `20` has 1 of 3 whole numbers"),

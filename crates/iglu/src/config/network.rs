@@ -67,20 +67,32 @@ pub struct NetworkConfig {
     pub attention_dropout: Auto<f64>,
     /// Share of what neighbours say (`X W`) dropped, in passes that drop (`gat`).
     pub said_dropout: f64,
-    /// Share of the first embedding mixed into every layer (`gcnii`, `appnp`).
-    pub initial: f64,
+    /// Share of the first embedding mixed into every layer (`gcnii`, `appnp`); auto: 0.1, less in deep networks whose
+    /// classifier reads all layers.
+    pub initial: Auto<f64>,
     /// Strength of the maps of `gcnii`: `beta = ln(theta / (k - 1) + 1)`.
     pub theta: f64,
     /// Mean logarithm of degrees that `pna` scales by; auto: that of the training nodes.
     pub degree_scale: Auto<f64>,
-    /// Which layers the linear classifier reads: the last one, or all of them.
-    pub jump: Jump,
+    /// Which layers the linear classifier reads: the last one, or all of them; auto: all of them side by side for four and
+    /// more layers of `gcnii` with at least 4096 training nodes.
+    pub jump: Auto<Jump>,
     /// How embeddings, their aggregates and gradients are kept: `f32`, or `bf16` in half the memory.
     pub cache: Storage,
     /// The numbers that dense products multiply: `f32`, or `bf16` on processors with AMX.
     pub precision: Precision,
     /// Settings of single layers.
     pub each: Vec<LayerOverride>,
+}
+
+/// Share of the first embedding where nothing else is known.
+pub(crate) const INITIAL: f64 = 0.1;
+
+impl NetworkConfig {
+    /// What the classifier reads.
+    pub fn jumps(&self) -> Jump {
+        self.jump.or(Jump::None)
+    }
 }
 
 impl Default for NetworkConfig {
@@ -106,10 +118,10 @@ impl Default for NetworkConfig {
             heads: 8,
             attention_dropout: Auto::Auto,
             said_dropout: 0.0,
-            initial: 0.1,
+            initial: Auto::Auto,
             theta: 0.5,
             degree_scale: Auto::Auto,
-            jump: Jump::None,
+            jump: Auto::Auto,
             cache: Storage::F32,
             precision: Precision::F32,
             each: Vec::new(),

@@ -142,7 +142,7 @@ fn config(head: &Case<'_>, case: &Case<'_>) -> Config {
     n.layer = case.name.into();
     (n.layers, n.hidden, n.heads) = (count(case, "layers"), Auto::Set(count(head, "hidden")), 2);
     (n.activation, n.hops, n.dropout) = (word(case, "activation"), Auto::Set(1), 0.0);
-    (n.initial, n.theta) = (head.numbers("initial")[0], head.numbers("theta")[0]);
+    (n.initial, n.theta) = (Auto::Set(head.numbers("initial")[0]), head.numbers("theta")[0]);
     n.degree_scale = Auto::Set(head.numbers("degree_scale")[0]);
     c.train.order = Order::Exact;
     c

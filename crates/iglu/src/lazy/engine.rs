@@ -3,11 +3,12 @@
 use super::batches::BatchSource;
 use super::control::Control;
 use super::plan::{Plan, Step, refreshes};
+use super::start::{StartReport, start_tail};
 use crate::caches::Caches;
 use crate::chosen::Chosen;
-use crate::config::{Config, Order, ScheduleKind};
+use crate::config::{Auto, Config, Order, ScheduleKind, Start};
 use crate::loss::TaskLoss;
-use crate::network::Network;
+use crate::network::{Network, Sight};
 use crate::observe::{LayerPoint, RefreshPoint, Stopwatch};
 use crate::optim::{OptimOptions, Optimiser, Progress, Schedule};
 use crate::program::{Call, Dropping, Lanes, Norms, Program, RowSet};
@@ -88,9 +89,9 @@ impl<'a> Engine<'a> {
         let plan = Plan::new(config.train.order, network.graph_layers(), depth);
         let chained = config.train.order == Order::Exact || plan.tail > depth;
         let tail = if config.train.order == Order::Exact {
-            Some(network.chain(network.graph_layers(), false))
+            Some(network.chain(network.graph_layers(), Sight::Graph))
         } else {
-            (!chained).then(|| network.chain(plan.tail, false))
+            (!chained).then(|| network.chain(plan.tail, Sight::Graph))
         };
         let programs = std::iter::once(Program::empty())
             .chain(network.layers().iter().map(|l| l.program.clone()))
@@ -215,20 +216,20 @@ impl<'a> Engine<'a> {
 
     /// Warm start (where the configuration has one) and [`Engine::settle`]; returns the start's loss.
     pub fn begin(&mut self) -> Result<Option<f64>> {
-        let started = self.warm_start(&mut |_| None)?;
-        self.settle(started.is_some())?;
+        let started = self.warm_start(&mut |_, _| None)?;
+        self.settle(started.map(StartReport::kind))?;
         Ok(started.map(|s| s.loss))
     }
 
-    /// The initial steps of the plan; after a warm start also the first passes of the tail.
-    pub fn settle(&mut self, started: bool) -> Result<()> {
+    /// The initial steps of the plan; after a warm start of this kind also the first passes of the tail.
+    pub fn settle(&mut self, started: Option<Start>) -> Result<()> {
         self.rebuild()?;
-        if started && self.starts_tail() {
+        if let Some(kind) = started.filter(|_| self.starts_tail()) {
             for k in 1..self.tail_from() {
                 self.interrupt.check()?;
                 self.refresh_x(k);
             }
-            self.first_tail()?;
+            self.first_tail(start_tail(&self.config.train, kind))?;
             (self.tail_from()..=self.network.depth()).for_each(|k| self.refresh_norms(k, Dropping::Off));
         }
         Ok(())
@@ -236,7 +237,7 @@ impl<'a> Engine<'a> {
 
     /// Whether a warm start ends with passes of the tail, so that the network has seen the graph before the first epoch.
     pub fn starts_tail(&self) -> bool {
-        self.config.train.start_tail > 0 && self.tail.is_some()
+        self.config.train.start_tail != Auto::Set(0) && self.tail.is_some()
     }
 
     /// The initial steps of the plan: the embeddings that an epoch expects.

@@ -6,7 +6,7 @@ use super::objective::{Centre, Lazy, Task};
 use super::refresh::Pull;
 use crate::config::{Batch, GradientScale, LazyDropout};
 use crate::kernels::rowwise::Mask;
-use crate::network::Network;
+use crate::network::{Network, Sight};
 use crate::optim::Optimiser;
 use crate::program::{Call, Dropping, Lanes, Norms, RowSet};
 use crate::rng::Key;
@@ -148,11 +148,11 @@ impl Engine<'_> {
     }
 
     /// Passes of the tail between a warm start and the first alpha.
-    pub(super) fn first_tail(&mut self) -> Result<()> {
+    pub(super) fn first_tail(&mut self, passes: usize) -> Result<()> {
         let k = self.tail_from();
         let moment = Moment { epoch: 0, epochs: 1, part: 0, parts: 1 };
         self.caches.ensure_z(k, &self.network, &self.side, &self.scratch);
-        let visit = self.visit_batches(k, self.config.train.start_tail, moment, true);
+        let visit = self.visit_batches(k, passes, moment, true);
         let rate = self.rate_factor * self.config.optim.lr;
         let loss = self.tail_batches(k, &visit, |_, _| rate)?;
         self.check_finite(loss, moment, k, "training loss")
@@ -278,7 +278,7 @@ impl Engine<'_> {
         let program = if let (Some(tail), true) = (&self.tail, self.tail_from() == top) {
             tail
         } else {
-            chain = self.network.chain(top, false);
+            chain = self.network.chain(top, Sight::Graph);
             &chain
         };
         let params = self.network.params_from(top);

@@ -11,7 +11,8 @@
 //!
 //! Algorithm 1 is printed with k = K..2, which would never train `E^1`; we go on to 1.
 
-use crate::config::{Config, HIDDEN, Head, Order, Proximal, Start, TrainConfig};
+use super::start::start_tail;
+use crate::config::{Auto, Config, HIDDEN, Head, Order, Proximal, Start, TrainConfig};
 use crate::network::Network;
 use crate::{Result, layers};
 use std::fmt;
@@ -156,10 +157,16 @@ pub fn describe(config: &Config) -> Result<String> {
         format!("layer {l} gives the classes")
     };
     let mut lines = vec![format!("network   {} x {} ({}), {head}", n.layers, n.hidden.or(HIDDEN), n.layer)];
-    if t.start != Start::Random {
-        let tail =
-            if plan.tail > l { String::new() } else { format!(", then {} passes of the tail", t.start_tail) };
-        lines.push(format!("start     {} epochs without the graph{tail}", t.start_epochs));
+    if t.start != Auto::Set(Start::Random) {
+        let kind = if t.start == Auto::Set(Start::Hops) { Start::Hops } else { Start::Mlp };
+        let passes = start_tail(t, kind);
+        let tail = if plan.tail > l { String::new() } else { format!(", then {passes} passes of the tail") };
+        let sees = match t.start {
+            Auto::Set(Start::Hops) => "with hops",
+            Auto::Auto => "without the graph (or with hops)",
+            Auto::Set(_) => "without the graph",
+        };
+        lines.push(format!("start     {} epochs {sees}{tail}", t.start_epochs));
     }
     lines.push(format!("initial   {}", or_nothing(&plan.initial)));
     lines.push(format!("due       {}   ({} per epoch)", or_nothing(&plan.due), t.frequency));

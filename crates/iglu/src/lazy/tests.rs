@@ -3,11 +3,11 @@
 use super::engine::Moment;
 use super::*;
 use crate::config::{
-    Auto, GradientScale, Head, LayerOverride, LazyDropout, Order, ScheduleKind, Setting, Start,
+    Auto, Batch, GradientScale, Head, LayerOverride, LazyDropout, Order, ScheduleKind, Setting, Start,
 };
 use crate::layers::{Jump, NormKind};
 use crate::loss::{LossOptions, TaskLoss};
-use crate::network::{ModelShape, Network};
+use crate::network::{ModelShape, Network, Sight};
 use crate::optim::Method;
 use crate::program::Dropping;
 use crate::rng::Key;
@@ -51,7 +51,7 @@ fn config(order: Order) -> Config {
     c.network.hops = Auto::Set(1);
     c.network.activation = Activation::Tanh;
     c.train.order = order;
-    c.train.start = Start::Random;
+    c.train.start = Auto::Set(Start::Random);
     c.train.proximal = Proximal::Off;
     c
 }
@@ -112,8 +112,8 @@ fn variants() -> Vec<(&'static str, Config)> {
         }),
     ));
     out.push(("two hops", with(|c| c.network.hops = Auto::Set(2))));
-    out.push(("all layers side by side", with(|c| c.network.jump = Jump::Concat)));
-    out.push(("largest of all layers", with(|c| c.network.jump = Jump::Max)));
+    out.push(("all layers side by side", with(|c| c.network.jump = Auto::Set(Jump::Concat))));
+    out.push(("largest of all layers", with(|c| c.network.jump = Auto::Set(Jump::Max))));
     out.push(("dense skips", with(|c| c.network.skips = vec!["dense".into()])));
     out.push((
         "attention gives the classes",
@@ -186,7 +186,7 @@ fn some_rows_train_as_all_of_them() {
         {
             let mut c = c.clone();
             (c.train.order, c.network.cache) = (order, storage);
-            c.train.batch = crate::config::Batch::Size(7);
+            c.train.batch = Batch::Size(7);
             c.train.polish = 1;
             let trained = |few: bool| {
                 with_engine(&c, &dataset(true, false), |e| {
@@ -304,7 +304,7 @@ fn bias_grows_linearly_with_the_step() {
         c.optim.lr = lr;
         c.optim.method = Method::Sgd;
         c.optim.schedule = ScheduleKind::Constant;
-        c.train.batch = crate::config::Batch::Full;
+        c.train.batch = Batch::Full;
         with_engine(&c, &data, |e| {
             e.begin().unwrap();
             e.epoch(0, 10).unwrap();
@@ -328,7 +328,7 @@ fn one_full_batch_step_is_the_same_under_both_scales_for_lazy_layers() {
         let data = dataset(false, false);
         let mut c = config(Order::Inverted);
         c.train.gradient = scale;
-        c.train.batch = crate::config::Batch::Full;
+        c.train.batch = Batch::Full;
         c.optim.method = Method::Sgd;
         with_engine(&c, &data, |e| {
             e.refresh_everything();
@@ -346,7 +346,7 @@ fn frequency_two_refreshes_twice_per_epoch() {
     let data = dataset(false, false);
     let mut c = config(Order::Inverted);
     c.train.frequency = 2.0;
-    c.train.batch = crate::config::Batch::Size(4);
+    c.train.batch = Batch::Size(4);
     with_engine(&c, &data, |e| {
         e.begin().unwrap();
         e.epoch(0, 4).unwrap();
@@ -441,10 +441,10 @@ fn a_start_that_learns_by_heart_ends_at_its_best_epoch() {
     let data = dataset(false, false);
     let start = |epochs: usize, scores: &[f64]| {
         let mut c = config(Order::Inverted);
-        (c.train.start, c.train.start_epochs) = (Start::Mlp, epochs);
+        (c.train.start, c.train.start_epochs) = (Auto::Set(Start::Mlp), epochs);
         with_engine(&c, &data, |e| {
             let mut given = scores.iter();
-            let mut judge = |_: &Network| given.next().map(|&score| Verdict { score, slack: 0.1 });
+            let mut judge = |_: &Network, _: Sight| given.next().map(|&score| Verdict { score, slack: 0.1 });
             let report = e.warm_start(&mut judge).unwrap().unwrap();
             let params: Vec<Mat> = e.network().params_from(1).into_iter().cloned().collect();
             (report, params)
@@ -452,10 +452,62 @@ fn a_start_that_learns_by_heart_ends_at_its_best_epoch() {
     };
     let (whole, short) = (start(6, &[]), start(3, &[]));
     assert_eq!((whole.0.epochs, short.0.epochs), (6, 3));
+    assert!(!whole.0.by_heart && !short.0.by_heart);
     assert_ne!(whole.1, short.1);
-    assert_eq!(start(6, &[0.1, 0.2, 0.5, 0.3, 0.35, 0.9]), short);
+    let cut = start(6, &[0.1, 0.2, 0.5, 0.3, 0.35, 0.9]);
+    assert_eq!(cut, (StartReport { by_heart: true, ..short.0 }, short.1));
     assert_eq!(start(6, &[0.1, 0.2, 0.5, 0.3, 0.45, 0.3]), whole);
     assert_eq!(start(6, &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6]), whole);
+}
+
+/// The judge's scores decide what the start sees, and the rest of it is what that kind of start does.
+#[test]
+fn a_start_sees_hops_where_those_tell_far_more() {
+    let mut data = dataset(false, false);
+    data.split.train = (0..40).collect();
+    let start = |kind: Auto<Start>, blind: &[f64], seeing: &[f64]| {
+        let mut c = config(Order::Inverted);
+        (c.train.start, c.train.start_epochs, c.train.batch) = (kind, 5, Batch::Size(1));
+        with_engine(&c, &data, |e| {
+            let (mut blind, mut seeing) = (blind.iter(), seeing.iter());
+            let mut judge = |_: &Network, sight: Sight| {
+                let given = if sight == Sight::Hops { seeing.next() } else { blind.next() };
+                given.map(|&score| Verdict { score, slack: 0.02 })
+            };
+            let report = e.warm_start(&mut judge).unwrap().unwrap();
+            let params: Vec<Mat> = e.network().params_from(1).into_iter().cloned().collect();
+            ((report.kind(), report.epochs, report.by_heart), params)
+        })
+    };
+    let (mlp, hops) = (start(Auto::Set(Start::Mlp), &[], &[]), start(Auto::Set(Start::Hops), &[], &[]));
+    assert_eq!((mlp.0, hops.0), ((Start::Mlp, 5, false), (Start::Hops, 5, false)));
+    assert_ne!(mlp.1, hops.1);
+    // The first score is that of the first steps.
+    let rising = [0.5, 0.5, 0.6, 0.7, 0.8, 0.9];
+    assert_eq!(start(Auto::Auto, &[], &[]), mlp, "nobody judges");
+    assert_eq!(start(Auto::Auto, &[0.41], &rising), mlp);
+    assert_eq!(start(Auto::Auto, &[0.39], &rising), hops);
+    // It ends where an epoch gains too little to be sure of, with the best network so far.
+    let two = start(Auto::Set(Start::Hops), &[], &[0.5, 0.6, 0.59, 0.9]);
+    assert_eq!(two.0, (Start::Hops, 2, false));
+    assert_eq!(two, start(Auto::Auto, &[0.1], &[0.2, 0.5, 0.6, 0.4]));
+    assert_eq!(start(Auto::Auto, &[0.1], &[0.2, 0.5, 0.51, 0.9]).0, (Start::Hops, 2, false));
+}
+
+/// With one graph layer everything that is heard is heard by the first.
+#[test]
+fn a_network_of_one_layer_that_sees_hops_sees_everything() {
+    let data = dataset(true, false);
+    for layer in ["sage", "gcn", "pna", "rgcn"] {
+        let mut c = config(Order::Inverted);
+        (c.network.layer, c.network.layers) = (layer.into(), 1);
+        let network = Network::new(&c.network, &ModelShape::of(&data), c.seed).unwrap();
+        let side = Sides::new(&data, &Arc::new(data.features.clone()), &network, Setting::Transductive).full;
+        let found = network.infer_without(Sight::Hops, &side, &data.split.val);
+        let whole = network.infer(&side).select(&data.split.val);
+        assert_same(&[found], std::slice::from_ref(&whole), layer);
+        assert_ne!(network.infer_without(Sight::Nothing, &side, &data.split.val), whole, "{layer}");
+    }
 }
 
 /// Without edges a node hears itself alone, so inference is what the network says without its graph.
@@ -472,7 +524,7 @@ fn a_network_without_its_graph_is_one_on_a_graph_without_edges() {
             Sides::new(data, &features, &network, Setting::Transductive).full
         };
         let alone = network.infer(&side(&Dataset { graph: edgeless.clone(), ..data.clone() }));
-        let found = network.infer_graphless(&side(&data), &data.split.val);
+        let found = network.infer_without(Sight::Nothing, &side(&data), &data.split.val);
         assert_same(&[found], &[alone.select(&data.split.val)], layer);
         assert_ne!(network.infer(&side(&data)), alone, "{layer} reads its graph");
     }

@@ -2,16 +2,17 @@
 //! validation decides.
 
 use super::{EPOCHS, Outline, Run};
-use crate::config::{Auto, Config, HIDDEN, Head, LazyDropout, Order, Proximal, Start};
+use crate::config::{Auto, Config, HIDDEN, Head, LazyDropout, Order, Proximal, Start, TrainConfig};
 use crate::lazy::plan::Plan;
-use crate::lazy::{Engine, EngineState, Judge, StartReport, Verdict};
+use crate::lazy::{Engine, EngineState, Judge, StartReport, Verdict, start_dropout};
 use crate::network::Network;
 use crate::observe::{Control, Event, HistoryPoint, Observer, Seconds, Stopwatch};
 use crate::side::{Side, Sides};
 use crate::{Error, Norm, Result};
 
-/// Below this number of training rows lazy dropout is expected to help, above it is not; and nobody judges a start.
-const FEW_ROWS: usize = 4096;
+/// Below this number of training rows lazy dropout is expected to help, above it is not; nobody judges a start, and deep networks
+/// are read at their last layer only.
+pub(super) const FEW_ROWS: usize = 4096;
 
 /// By how much the kind of lazy dropout that was not expected must be better after one epoch.
 const CLEARLY: f64 = 0.005;
@@ -190,9 +191,16 @@ impl Change {
     }
 }
 
-/// A network after its start (`operator: None`), or settled on a graph.
+/// How a network is started: kind, epochs and dropout.
+type StartKey = (Auto<Start>, usize, Auto<f64>);
+
+fn start_key(t: &TrainConfig) -> StartKey {
+    (t.start, t.start_epochs, t.start_dropout)
+}
+
+/// A network after a start that saw no graph (`operator: None`), or settled on a graph.
 struct StartState {
-    start: (usize, f64),
+    start: StartKey,
     operator: Option<Auto<Norm>>,
     network: Network,
     report: Option<StartReport>,
@@ -207,14 +215,14 @@ struct Started {
 impl Started {
     /// The furthest state that fits a configuration.
     fn find(&self, config: &Config) -> Option<&StartState> {
-        let start = (config.train.start_epochs, config.train.start_dropout);
+        let start = start_key(&config.train);
         let fitting = |operator| self.states.iter().find(|s| s.start == start && s.operator == operator);
         fitting(Some(config.network.operator)).or_else(|| fitting(None))
     }
 
     /// Whether the first start was ended early, because the network learned its training nodes by heart.
-    fn was_cut(&self) -> bool {
-        self.states.first().is_some_and(|s| s.report.is_some_and(|report| report.epochs < s.start.0))
+    fn learned_by_heart(&self) -> bool {
+        self.report().is_some_and(|report| report.by_heart)
     }
 
     /// How the first start went.
@@ -245,7 +253,7 @@ impl Run<'_> {
         }
         let mut best = Best::Awake(Box::new(base));
         for change in changes {
-            let overfits = || started.was_cut() || best.overfitted();
+            let overfits = || started.learned_by_heart() || best.overfitted();
             if change.when == When::Overfitted && !overfits() {
                 continue;
             }
@@ -278,7 +286,7 @@ impl Run<'_> {
             config: Box::new(config.clone()),
             seconds: opening.seconds.prepare,
         });
-        let Some(StartReport { loss, epochs }) = report else { return Ok(Control::Continue) };
+        let Some(StartReport { loss, epochs, .. }) = report else { return Ok(Control::Continue) };
         let train_seconds = opening.seconds.start;
         opening.observer.event(&Event::Started { loss, epochs, seconds: train_seconds });
         if config.select.eval_every > 1 || !engine.starts_tail() {
@@ -306,10 +314,10 @@ impl Run<'_> {
         Ok(Best::Awake(Box::new(candidate)))
     }
 
-    /// One choice, started. The start sees no graph, so what follows it can share it.
+    /// One choice, started. What follows a start that saw no graph can share it.
     fn candidate(
         &self,
-        config: Config,
+        mut config: Config,
         started: &mut Started,
         seconds: &mut Seconds,
     ) -> Result<Candidate<'_>> {
@@ -317,31 +325,37 @@ impl Run<'_> {
         let (sides, mut engine) = self.engine(&config)?;
         engine.set_rate_factor(started.rate_factor);
         seconds.prepare += clock.lap();
-        let start = (config.train.start_epochs, config.train.start_dropout);
         let (report, settled) = if let Some(known) = started.find(&config) {
             engine.network_mut().take_params(&known.network);
             (known.report, known.operator.is_some())
         } else {
-            let report = engine.warm_start(&mut *self.graphless_judge(&sides.full))?;
-            let network = engine.network().clone();
-            started.states.push(StartState { start, operator: None, network, report });
+            let report = engine.warm_start(&mut *self.judge(&sides.full))?;
+            if let Some(kind) = report.map(StartReport::kind) {
+                let t = &mut config.train;
+                (t.start, t.start_dropout) = (Auto::Set(kind), Auto::Set(start_dropout(t, kind)));
+            }
+            if report.is_none_or(|report| report.kind() != Start::Hops) {
+                let network = engine.network().clone();
+                let start = start_key(&config.train);
+                started.states.push(StartState { start, operator: None, network, report });
+            }
             (report, false)
         };
-        engine.settle(report.is_some() && !settled)?;
+        engine.settle(report.filter(|_| !settled).map(StartReport::kind))?;
         if !settled {
-            let operator = Some(config.network.operator);
+            let (start, operator) = (start_key(&config.train), Some(config.network.operator));
             started.states.push(StartState { start, operator, network: engine.network().clone(), report });
         }
         seconds.start += clock.lap();
         Ok(Candidate { config, sides, engine, first: None })
     }
 
-    /// Scores networks without their graph on validation nodes, on no more than there are training nodes. Where those are few
-    /// nobody judges: an epoch is a few steps then, and scores go up and down.
-    fn graphless_judge<'j>(&'j self, side: &'j Side) -> Box<Judge<'j>> {
+    /// Scores networks that are being started on validation nodes, on no more than there are training nodes. Where those are
+    /// few nobody judges: an epoch is a few steps then, and scores go up and down.
+    fn judge<'j>(&'j self, side: &'j Side) -> Box<Judge<'j>> {
         let val = &self.data.split.val;
         if self.rows.len() < FEW_ROWS || val.is_empty() {
-            return Box::new(|_| None);
+            return Box::new(|_, _| None);
         }
         let step = val.len().div_ceil(self.rows.len());
         let nodes: Vec<u32> = val.iter().copied().step_by(step).collect();
@@ -349,8 +363,8 @@ impl Run<'_> {
         let rows: Vec<u32> = (0..nodes.len() as u32).collect();
         // Twice the deviation of a share that so many nodes measure.
         let slack = CLEARLY.max(1.0 / (nodes.len() as f64).sqrt());
-        Box::new(move |network| {
-            let logits = network.infer_graphless(side, &nodes);
+        Box::new(move |network, sight| {
+            let logits = network.infer_without(sight, side, &nodes);
             self.metric.score(&logits, &labels, &rows).map(|score| Verdict { score, slack })
         })
     }
@@ -398,12 +412,12 @@ fn questions(config: &Config, data: &Outline) -> (Config, Vec<Change>) {
     let mut base = config.clone();
     let mut changes: Vec<Change> = Vec::new();
     let (t, n) = (&mut base.train, &mut base.network);
-    if t.start == Start::Auto {
-        t.start = Start::Mlp;
-        (t.start_epochs, t.start_dropout) = (10, 0.2);
+    if t.start == Auto::Set(Start::Tried) {
+        t.start = Auto::Set(Start::Mlp);
+        (t.start_epochs, t.start_dropout) = (10, Auto::Set(0.2));
         for (epochs, dropout) in [(0, 0.2), (3, 0.2), (3, 0.5), (10, 0.5)] {
             changes.push(Change::new(0.0, move |c| {
-                (c.train.start_epochs, c.train.start_dropout) = (epochs, dropout);
+                (c.train.start_epochs, c.train.start_dropout) = (epochs, Auto::Set(dropout));
             }));
         }
     }

@@ -1,8 +1,8 @@
 use super::course::Fault;
 use super::{Fit, Outline, Trained, Trials, memory_of};
 use crate::checkpoint::Checkpoint;
-use crate::config::{Auto, Batch, Config, LazyDropout, Order, Proximal, Scaling, Setting, Start};
-use crate::layers::NormKind;
+use crate::config::{Auto, Batch, Config, Head, LazyDropout, Order, Proximal, Scaling, Setting, Start};
+use crate::layers::{Jump, NormKind};
 use crate::metrics::Metric;
 use crate::observe::{Control, Event, HistoryPoint, Observer, RefreshPoint, Urgency};
 use crate::optim::Method;
@@ -105,7 +105,7 @@ fn sparse_features_are_the_same_features() {
         config.network.layer = layer.name.to_string();
         (config.network.layers, config.network.hops) = (2, Auto::Set(1));
         config.data.features = Auto::Set(Scaling::Raw);
-        (config.train.start, config.train.epochs) = (Start::Mlp, Auto::Set(1));
+        (config.train.start, config.train.epochs) = (Auto::Set(Start::Mlp), Auto::Set(1));
         config.train.lazy_dropout = Auto::Set(LazyDropout::Off);
         let loss = |data: &Dataset| {
             let report = Fit::new(&config, data).run(&mut crate::observe::Silent).unwrap().report;
@@ -164,7 +164,7 @@ fn every_kind_of_state_is_kept() {
         ("attention", |c| (c.network.layer, c.network.heads) = ("gat".into(), 2)),
         ("moments", |c| c.network.layer = "pna".into()),
         ("last layer classifies", |c| {
-            (c.network.head, c.network.layer) = (crate::config::Head::Conv, "gcn".into());
+            (c.network.head, c.network.layer) = (Head::Conv, "gcn".into());
         }),
     ];
     for (what, change) in cases {
@@ -227,7 +227,7 @@ fn trials_one_by_one_give_the_same_result_in_less_memory() {
         let items = memory_of(config, &Outline::of(&data), trials).unwrap();
         items.iter().filter(|item| item.what == "embeddings").map(|item| item.bytes).sum::<u64>()
     };
-    let start = |c: &mut Config| c.train.start = Start::Auto;
+    let start = |c: &mut Config| c.train.start = Auto::Set(Start::Tried);
     let cases: [Case; 8] = [
         ("inverted", |_| ()),
         ("rounded caches", |c| c.network.cache = crate::Storage::Bf16),
@@ -295,7 +295,7 @@ fn a_start_that_diverges_is_repeated_more_slowly() {
     let data = ring();
     let mut config = small();
     (config.optim.method, config.optim.lr) = (Method::Sgd, 1e200);
-    config.train.start = Start::Random;
+    config.train.start = Auto::Set(Start::Random);
     let mut witness = Witness::default();
     let Err(e) = Fit::new(&config, &data).run(&mut witness) else { panic!("1e200 is no learning rate") };
     assert_eq!(e.exit_code(), 20);
@@ -431,13 +431,75 @@ fn batch_norms_have_their_statistics_after_the_start() {
     assert_eq!((val, stopped.report.best_epoch), (stopped.report.val, 0));
 }
 
+/// Labels that only neighbours' features tell, on enough nodes for the start to be judged; a copy where a node's own tell them
+/// as well.
+#[test]
+fn a_start_sees_the_graph_where_features_alone_tell_nothing() {
+    const NODES: usize = 9000;
+    let key = Key::new(5);
+    let class = |i: usize| (key.u64(i as u64) % 3) as usize;
+    // Node i hears i + 1 only, which carries its class.
+    let edges: Vec<[u32; 2]> = (0..NODES as u32).map(|i| [(i + 1) % NODES as u32, i]).collect();
+    let options = EdgeOptions { directed: true, ..Default::default() };
+    let graph = Graph::from_edges(NODES, &edges, options).unwrap();
+    let labels = Labels::Classes { ids: (0..NODES).map(|i| class(i) as i32).collect(), classes: 3 };
+    let every = |first: u32| (first..NODES as u32).step_by(2).collect::<Vec<u32>>();
+    let split = Split { train: every(0), val: every(1), test: Vec::new() };
+    let run = |from: usize, kind: Auto<Start>| {
+        let hint = |i: usize| (class((i / 3 + NODES - from) % NODES) == i % 3) as u8 as Real;
+        let x = Mat::from_vec(NODES, 3, (0..NODES * 3).map(hint).collect());
+        let data = Dataset::new("told", graph.clone(), Features::Dense(x), labels.clone(), split.clone());
+        let mut config = small();
+        (config.network.layers, config.train.start) = (2, kind);
+        (config.train.epochs, config.train.batch) = (Auto::Set(1), Batch::Size(128));
+        Fit::new(&config, &data).run(&mut Witness::default()).unwrap()
+    };
+    let told = |trained: &Trained| trained.model.config().train.clone();
+    let (heard, own) = (run(1, Auto::Auto), run(0, Auto::Auto));
+    assert_eq!(told(&heard).start, Auto::Set(Start::Hops));
+    assert_eq!(told(&heard).start_dropout, Auto::Set(0.3));
+    assert!(heard.report.val > Some(0.99), "{:?}", heard.report.val);
+    assert!(timeless(&heard) == timeless(&run(1, Auto::Set(Start::Hops))));
+    assert_eq!((told(&own).start, told(&own).start_dropout), (Auto::Set(Start::Mlp), Auto::Set(0.2)));
+    assert!(timeless(&own) == timeless(&run(0, Auto::Set(Start::Mlp))));
+}
+
+#[test]
+fn hops_are_refused_where_the_first_layer_has_none() {
+    let mut config = small();
+    (config.network.layer, config.train.start) = ("gat".into(), Auto::Set(Start::Hops));
+    let Err(e) = Fit::new(&config, &ring()).run(&mut Witness::default()) else { panic!("gat has no hops") };
+    assert!(matches!(e, Error::Usage { .. }) && e.to_string().contains("train.start"), "{e}");
+}
+
+#[test]
+fn a_deep_gcnii_is_read_at_every_layer_where_there_are_rows_enough() {
+    let decided = |layer: &str, layers: usize, train: usize, change: fn(&mut Config)| {
+        let mut config = Config::default();
+        (config.network.layer, config.network.layers) = (layer.into(), layers);
+        change(&mut config);
+        let n = super::decide(&config, &Outline { train, ..Outline::of(&ring()) }).network;
+        (n.jump.or(Jump::Max), n.initial.or(-1.0))
+    };
+    let plain = (Jump::None, 0.1);
+    assert_eq!(decided("gcnii", 16, 4096, |_| ()), (Jump::Concat, 0.02));
+    assert_eq!(decided("gcnii", 4, 4096, |_| ()), (Jump::Concat, 0.08));
+    for (layer, layers, train) in [("gcnii", 16, 4095), ("gcnii", 3, 9999), ("appnp", 16, 9999)] {
+        assert_eq!(decided(layer, layers, train, |_| ()), plain, "{layer} {layers} {train}");
+    }
+    assert_eq!(decided("gcnii", 16, 9999, |c| c.network.jump = Auto::Set(Jump::None)), plain);
+    assert_eq!(decided("gcnii", 16, 9999, |c| c.network.head = Head::Conv), plain);
+    let own = decided("gcnii", 16, 9999, |c| c.network.initial = Auto::Set(0.3));
+    assert_eq!(own, (Jump::Concat, 0.3));
+}
+
 /// Whichever trial is cut off, what is kept is the best network that was tried, or the started one, with the configuration it
 /// was made with: it predicts what was scored.
 #[test]
 fn a_start_cut_off_at_any_moment_keeps_a_network_with_its_own_configuration() {
     let data = ring();
     let mut config = small();
-    config.train.start = Start::Auto;
+    config.train.start = Auto::Set(Start::Tried);
     let start = |config: &Config| {
         let first = Interrupt::new();
         let mut witness = Witness { stop: Some((0, first.clone())), ..Witness::default() };
