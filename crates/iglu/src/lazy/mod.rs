@@ -23,7 +23,7 @@ pub(crate) use batches::size as batch_size;
 pub use engine::{Engine, StepTime};
 pub use objective::{Centre, Lazy};
 pub use passes::POLISH_RATE;
-pub use start::{Judge, StartReport, Verdict, start_dropout};
+pub use start::{Judge, StartReport, Verdict, start_dropout, start_tail};
 pub use state::{EngineNumbers, EngineState};
 
 use crate::config::{Config, Proximal};

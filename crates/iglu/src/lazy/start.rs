@@ -62,7 +62,7 @@ impl StartReport {
 }
 
 /// Passes of the tail after a start of this kind.
-pub(super) fn start_tail(train: &TrainConfig, kind: Start) -> usize {
+pub fn start_tail(train: &TrainConfig, kind: Start) -> usize {
     train.start_tail.or(if kind == Start::Hops { 2 } else { 4 })
 }
 

@@ -4,7 +4,7 @@
 use super::{EPOCHS, Outline, Run};
 use crate::config::{Auto, Config, HIDDEN, Head, LazyDropout, Order, Proximal, Start, TrainConfig};
 use crate::lazy::plan::Plan;
-use crate::lazy::{Engine, EngineState, Judge, StartReport, Verdict, start_dropout};
+use crate::lazy::{Engine, EngineState, Judge, StartReport, Verdict, start_dropout, start_tail};
 use crate::network::Network;
 use crate::observe::{Control, Event, HistoryPoint, Observer, Seconds, Stopwatch};
 use crate::side::{Side, Sides};
@@ -198,6 +198,14 @@ fn start_key(t: &TrainConfig) -> StartKey {
     (t.start, t.start_epochs, t.start_dropout)
 }
 
+/// Writes down what a start has decided; without one what would have been.
+fn decide_start(t: &mut TrainConfig, started: Option<Start>) {
+    t.start = started.map_or(t.start, Auto::Set);
+    let kind = started.unwrap_or(Start::Mlp);
+    t.start_dropout = Auto::Set(start_dropout(t, kind));
+    t.start_tail = Auto::Set(start_tail(t, kind));
+}
+
 /// A network after a start that saw no graph (`operator: None`), or settled on a graph.
 struct StartState {
     start: StartKey,
@@ -330,10 +338,7 @@ impl Run<'_> {
             (known.report, known.operator.is_some())
         } else {
             let report = engine.warm_start(&mut *self.judge(&sides.full))?;
-            if let Some(kind) = report.map(StartReport::kind) {
-                let t = &mut config.train;
-                (t.start, t.start_dropout) = (Auto::Set(kind), Auto::Set(start_dropout(t, kind)));
-            }
+            decide_start(&mut config.train, report.map(StartReport::kind));
             if report.is_none_or(|report| report.kind() != Start::Hops) {
                 let network = engine.network().clone();
                 let start = start_key(&config.train);

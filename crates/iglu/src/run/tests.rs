@@ -457,7 +457,7 @@ fn a_start_sees_the_graph_where_features_alone_tell_nothing() {
     let told = |trained: &Trained| trained.model.config().train.clone();
     let (heard, own) = (run(1, Auto::Auto), run(0, Auto::Auto));
     assert_eq!(told(&heard).start, Auto::Set(Start::Hops));
-    assert_eq!(told(&heard).start_dropout, Auto::Set(0.3));
+    assert_eq!((told(&heard).start_dropout, told(&heard).start_tail), (Auto::Set(0.3), Auto::Set(2)));
     assert!(heard.report.val > Some(0.99), "{:?}", heard.report.val);
     assert!(timeless(&heard) == timeless(&run(1, Auto::Set(Start::Hops))));
     assert_eq!((told(&own).start, told(&own).start_dropout), (Auto::Set(Start::Mlp), Auto::Set(0.2)));
