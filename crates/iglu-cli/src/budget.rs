@@ -2,7 +2,7 @@
 
 use crate::train::training_options;
 use iglu::config::Config;
-use iglu::run::{Item, Outline, Trials, memory, memory_of};
+use iglu::run::{Item, Outline, Trials, memory_of};
 use iglu::{Dataset, Error, Result};
 use iglu_report::numbers::bytes;
 use std::str::FromStr;
@@ -40,6 +40,7 @@ impl FromStr for Budget {
 pub fn refuse_early(budget: Option<Budget>, config: &Config, source: &str) -> Result<()> {
     let Some(Budget(limit)) = budget else { return Ok(()) };
     let Some(counts) = iglu_data::outline(source, &training_options(&config.data)) else { return Ok(()) };
+    let counts = Outline { features_rest: true, ..counts };
     // What else is wrong with the configuration is told where the data is known.
     let Ok(items) = memory_of(config, &counts, Trials::OneByOne) else { return Ok(()) };
     refuse_above(limit, &items, "at least")
@@ -47,14 +48,30 @@ pub fn refuse_early(budget: Option<Budget>, config: &Config, source: &str) -> Re
 
 /// How settings are to be tried out: one by one, unless there is a budget and both networks fit it; refuses a run that will
 /// take more either way.
-pub fn settle(budget: Option<Budget>, config: &Config, data: &Dataset) -> Result<Trials> {
+pub fn settle(budget: Option<Budget>, config: &Config, data: &Dataset, runs: Runs) -> Result<Trials> {
     let Some(Budget(limit)) = budget else { return Ok(Trials::default()) };
-    let counts = Outline::completed(config, data)?;
+    let counts = runs.outline(config, data)?;
     if sum(&memory_of(config, &counts, Trials::SideBySide)?) <= limit {
         return Ok(Trials::SideBySide);
     }
     refuse_above(limit, &memory_of(config, &counts, Trials::OneByOne)?, "about")?;
     Ok(Trials::OneByOne)
+}
+
+/// How many runs a dataset is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runs {
+    /// One, which may have its features.
+    One,
+    /// Several: the features stay.
+    Several,
+}
+
+impl Runs {
+    fn outline(self, config: &Config, data: &Dataset) -> Result<Outline> {
+        let counts = Outline::completed(config, data)?;
+        Ok(Outline { features_rest: counts.features_rest || self == Self::One, ..counts })
+    }
 }
 
 fn sum(items: &[Item]) -> u64 {
@@ -78,7 +95,7 @@ fn refuse_above(limit: u64, items: &[Item], how_sure: &str) -> Result<()> {
 
 /// What training will hold, the largest first, for people.
 pub fn describe(config: &Config, data: &Dataset) -> Result<String> {
-    let items = memory(config, data)?;
+    let items = memory_of(config, &Runs::One.outline(config, data)?, Trials::default())?;
     let peak = sum(&items);
     let width = items.iter().map(|item| item.what.len()).max().unwrap_or(0);
     let line = |what: &str, size: u64| format!("memory    {what:<width$}  {:>10}\n", bytes(size));

@@ -68,7 +68,7 @@ mod tests {
     use crate::journal::Board;
     use crate::progress::Progress;
     use crate::rhythm::Rhythm;
-    use crate::session::{Keep, Session};
+    use crate::session::{Asked, Keep, Session};
     use iglu::config::{Auto, Config};
     use iglu::run::Trials;
     use iglu_report::{Run, names, tensorboard};
@@ -108,7 +108,8 @@ mod tests {
         let train = |folder: &RunFolder, resume: bool| {
             let from = if resume { folder.checkpoint().unwrap() } else { None };
             assert_eq!(from.is_some(), resume);
-            session.run(&config, folder, from, &mut Progress::silent(), 0.0).unwrap();
+            let asked = Asked { data: (&data).into(), config: &config, folder, from, load: 0.0 };
+            session.run(asked, &mut Progress::silent()).unwrap();
             Run::read(folder.path()).unwrap()
         };
         let folder = RunFolder::given(&base.join("a"), Old::Refuse).unwrap();

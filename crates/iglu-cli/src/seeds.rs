@@ -3,10 +3,10 @@
 use crate::folder::RunFolder;
 use crate::progress::Progress;
 use crate::resume;
-use crate::session::{Session, go_on};
+use crate::session::{Asked, Session, go_on};
 use crate::text::{self, aligned};
 use iglu::config::Config;
-use iglu::{Error, Result};
+use iglu::{Dataset, Error, Result};
 use iglu_report::numbers::{duration, score};
 use iglu_report::record::Summary;
 use iglu_report::stats::Spread;
@@ -107,6 +107,7 @@ impl One {
 /// Trains one after the other, those left out that are finished; the summaries for programs and for people.
 pub fn run(
     session: &Session<'_>,
+    data: &Dataset,
     seeds: &Seeds,
     folder: &RunFolder,
     progress: &mut Progress,
@@ -121,7 +122,9 @@ pub fn run(
         let own = folder.seed(config.seed)?;
         if !own.finished() {
             progress.begin(&format!("seed {} ({} of {})", config.seed, i + 1, configs.len()));
-            let gone = go(session, config, &own, progress, load.take().unwrap_or_default());
+            let load = load.take().unwrap_or_default();
+            let asked = Asked { data: data.into(), config, folder: &own, from: own.checkpoint()?, load };
+            let gone = go(session, asked, progress);
             gone.map_err(|e| with_folder(e, folder))?;
         }
         let report = Run::read(own.path())?.summary.unwrap_or_default();
@@ -159,20 +162,13 @@ fn with_folder(e: Error, folder: &RunFolder) -> Error {
 }
 
 /// One run, from where it stands.
-fn go(
-    session: &Session<'_>,
-    config: &Config,
-    folder: &RunFolder,
-    progress: &mut Progress,
-    load: f64,
-) -> Result<()> {
-    let found = folder.checkpoint()?;
-    if let Some(found) = &found {
-        resume::check_settings(config, &found.checkpoint.notes.asked)?;
+fn go(session: &Session<'_>, asked: Asked<'_>, progress: &mut Progress) -> Result<()> {
+    if let Some(found) = &asked.from {
+        resume::check_settings(asked.config, &found.checkpoint.notes.asked)?;
         session.check_data(&found.around.data)?;
         progress.say(&resume::greeting(Some(found)));
     }
-    session.run(config, folder, found, progress, load).map(drop)
+    session.run(asked, progress).map(drop)
 }
 
 fn page_of(folder: &RunFolder, command: &str) -> Result<String> {

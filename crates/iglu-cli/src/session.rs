@@ -12,7 +12,7 @@ use crate::{memory, settings, signals, text};
 use iglu::checkpoint::Checkpoint;
 use iglu::config::Config;
 use iglu::observe::{Control, Event, Observer, Report, Stopwatch, Urgency};
-use iglu::run::{Fit, Trained, Trials};
+use iglu::run::{Fit, Given, Trained, Trials};
 use iglu::{Dataset, Error, Interrupt, Result, kernels};
 use iglu_data::checkpoint::Found;
 use iglu_data::{Card, Fingerprint};
@@ -21,8 +21,6 @@ use iglu_report::{Profile, Run, names, page};
 
 /// What all runs of one command share.
 pub struct Session<'a> {
-    /// The data.
-    pub data: &'a Dataset,
     /// The data as named by the user.
     pub source: &'a str,
     /// How the files of the runs are written.
@@ -46,6 +44,20 @@ pub struct Keep {
     pub rhythm: Rhythm,
 }
 
+/// What one run is given.
+pub struct Asked<'a> {
+    /// The data; one that may be spent is without features after the run.
+    pub data: Given<'a>,
+    /// What to do.
+    pub config: &'a Config,
+    /// Where its files go.
+    pub folder: &'a RunFolder,
+    /// Where it goes on from, if not from the beginning.
+    pub from: Option<Found>,
+    /// Seconds that reading the data took for this run.
+    pub load: f64,
+}
+
 /// A finished run.
 pub struct Finished {
     /// The summary for programs.
@@ -56,11 +68,10 @@ pub struct Finished {
 
 impl<'a> Session<'a> {
     /// Counts what there is.
-    pub fn new(data: &'a Dataset, source: &'a str, keep: Keep, trials: Trials) -> Self {
+    pub fn new(data: &Dataset, source: &'a str, keep: Keep, trials: Trials) -> Self {
         let (card, profile) = (Card::of(data), Profile::of(data));
         let data_print = Fingerprint::of(data);
         Self {
-            data,
             source,
             keep,
             interrupt: Interrupt::new(),
@@ -77,20 +88,13 @@ impl<'a> Session<'a> {
         resume::check_data(self.source, &self.data_print, then)
     }
 
-    /// Trains from the beginning or from a checkpoint, and writes everything; `load` are the seconds that reading the
-    /// data took for this run.
-    pub fn run(
-        &self,
-        config: &Config,
-        folder: &RunFolder,
-        from: Option<Found>,
-        progress: &mut Progress,
-        load: f64,
-    ) -> Result<Finished> {
+    /// Trains from the beginning or from a checkpoint, and writes everything.
+    pub fn run(&self, asked: Asked<'_>, progress: &mut Progress) -> Result<Finished> {
+        let Asked { mut data, config, folder, from, load } = asked;
         let watch = Stopwatch::new();
         let Keep { board, rhythm } = self.keep;
         let keeping = Keeping { folder, load, board, rhythm, source: self.source, data: &self.data_print };
-        let fit = Fit::new(config, self.data).interrupt(&self.interrupt).trials(self.trials);
+        let fit = Fit::new(config, data.again()).interrupt(&self.interrupt).trials(self.trials);
         let (time, earlier, mut journal, fit) = match from {
             None => {
                 signals::ask_nobody();
@@ -121,7 +125,7 @@ impl<'a> Session<'a> {
         let mut clock = Stopwatch::new();
         // Without a checkpoint there would be nothing to go on from: the last scores are waited for.
         let interrupt = if folder.has_checkpoint() { self.interrupt.clone() } else { Interrupt::new() };
-        let scores = match self.scores(&trained, &interrupt) {
+        let scores = match scores(&trained, data.get(), &interrupt) {
             Err(Error::Interrupted { .. }) => return Err(stopped(folder, &trained.report, config)?),
             scores => scores?,
         };
@@ -152,11 +156,6 @@ impl<'a> Session<'a> {
         Ok(Finished { json, text })
     }
 
-    fn scores(&self, trained: &Trained, interrupt: &Interrupt) -> Result<Vec<Scores>> {
-        let logits = trained.logits(self.data, interrupt)?;
-        Ok(Judge::new(&trained.model, self.data, &logits).scores(Depth::Cheap))
-    }
-
     /// The command as a shell takes it.
     pub fn command(&self) -> &str {
         &self.command
@@ -179,6 +178,11 @@ impl<'a> Session<'a> {
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         })
     }
+}
+
+fn scores(trained: &Trained, data: &Dataset, interrupt: &Interrupt) -> Result<Vec<Scores>> {
+    let logits = trained.logits(data, interrupt)?;
+    Ok(Judge::new(&trained.model, data, &logits).scores(Depth::Cheap))
 }
 
 /// What can go on later stays; the rest of a run that gave nothing is removed.

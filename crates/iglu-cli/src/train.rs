@@ -1,6 +1,6 @@
 //! `iglu train`: from a dataset to the best network and the folder of the run.
 
-use crate::budget::{self, Budget};
+use crate::budget::{self, Budget, Runs};
 use crate::clock::Moment;
 use crate::folder::{Old, RunFolder};
 use crate::journal::Board;
@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::resume::{self, Point, Resumed};
 use crate::rhythm::Rhythm;
 use crate::seeds::{self, Seeds};
-use crate::session::{Keep, Session};
+use crate::session::{Asked, Keep, Session};
 use crate::settings::{self, SettingsArgs};
 use crate::{text, threads};
 use clap::value_parser;
@@ -19,7 +19,6 @@ use iglu::observe::Stopwatch;
 use iglu::run::Trials;
 use iglu::{Dataset, Result};
 use iglu_data::card::Problem;
-use iglu_data::checkpoint::Found;
 use iglu_data::{DEFAULT_SOURCE, Fingerprint, Layout, LoadOptions, Verify};
 use std::path::PathBuf;
 
@@ -107,8 +106,9 @@ impl TrainArgs {
         let given = self.out.as_deref().map(|path| RunFolder::given(path, old)).transpose()?;
         let source = self.data.as_deref().unwrap_or(DEFAULT_SOURCE);
         budget::refuse_early(self.memory, config, source)?;
-        let data = self.read(source, &config.data, &mut progress)?;
-        let trials = budget::settle(self.memory, config, &data)?;
+        let mut data = self.read(source, &config.data, &mut progress)?;
+        let runs = if self.seeds.is_some() { Runs::Several } else { Runs::One };
+        let trials = budget::settle(self.memory, config, &data, runs)?;
         let config = &with_split(config, &data);
         let folder = given.map_or_else(|| RunFolder::fresh(&data.name, Moment::now()), Ok)?;
         folder.clear()?;
@@ -116,11 +116,14 @@ impl TrainArgs {
         let session = self.session(&data, source, trials);
         let load = watch.seconds();
         match self.seeds {
-            None => self.one(&session, config, &folder, None, &mut progress, load),
+            None => {
+                let data = (&mut data).into();
+                self.one(&session, Asked { data, config, folder: &folder, from: None, load }, &mut progress)
+            }
             Some(count) => {
                 let seeds = Seeds::new(config, count, source)?;
                 seeds.write(&folder)?;
-                self.several(&session, &seeds, &folder, &mut progress, load)
+                self.several(seeds::run(&session, &data, &seeds, &folder, &mut progress, load)?)
             }
         }
     }
@@ -131,18 +134,22 @@ impl TrainArgs {
         let mut progress = self.progress();
         let source = self.data.clone().unwrap_or_else(|| resumed.source.clone());
         budget::refuse_early(self.memory, &resumed.config, &source)?;
-        let data = self.read(&source, &resumed.config.data, &mut progress)?;
-        let trials = budget::settle(self.memory, &resumed.config, &data)?;
+        let mut data = self.read(&source, &resumed.config.data, &mut progress)?;
+        let runs = if matches!(resumed.point, Point::Seeds(_)) { Runs::Several } else { Runs::One };
+        let trials = budget::settle(self.memory, &resumed.config, &data, runs)?;
         let session = self.session(&data, &source, trials);
         let load = watch.seconds();
         match resumed.point {
-            Point::Seeds(seeds) => self.several(&session, &seeds, folder, &mut progress, load),
+            Point::Seeds(seeds) => {
+                self.several(seeds::run(&session, &data, &seeds, folder, &mut progress, load)?)
+            }
             Point::Run(found) => {
                 if let Some(found) = &*found {
                     session.check_data(&found.around.data)?;
                 }
                 progress.say(&resume::greeting((*found).as_ref()));
-                self.one(&session, &resumed.config, folder, *found, &mut progress, load)
+                let (data, config) = ((&mut data).into(), &resumed.config);
+                self.one(&session, Asked { data, config, folder, from: *found, load }, &mut progress)
             }
         }
     }
@@ -190,34 +197,18 @@ impl TrainArgs {
         }
     }
 
-    fn session<'a>(&self, data: &'a Dataset, source: &'a str, trials: Trials) -> Session<'a> {
+    fn session<'a>(&self, data: &Dataset, source: &'a str, trials: Trials) -> Session<'a> {
         let board = if self.tensorboard { Board::On } else { Board::Off };
         Session::new(data, source, Keep { board, rhythm: self.checkpoint }, trials)
     }
 
-    fn one(
-        &self,
-        session: &Session<'_>,
-        config: &Config,
-        folder: &RunFolder,
-        from: Option<Found>,
-        progress: &mut Progress,
-        load: f64,
-    ) -> Result<()> {
+    fn one(&self, session: &Session<'_>, asked: Asked<'_>, progress: &mut Progress) -> Result<()> {
         progress.wait("starting");
-        let finished = session.run(config, folder, from, progress, load)?;
+        let finished = session.run(asked, progress)?;
         text::print(if self.json { &finished.json } else { &finished.text })
     }
 
-    fn several(
-        &self,
-        session: &Session<'_>,
-        seeds: &Seeds,
-        folder: &RunFolder,
-        progress: &mut Progress,
-        load: f64,
-    ) -> Result<()> {
-        let (json, people) = seeds::run(session, seeds, folder, progress, load)?;
+    fn several(&self, (json, people): (String, String)) -> Result<()> {
         text::print(if self.json { &json } else { &people })
     }
 }

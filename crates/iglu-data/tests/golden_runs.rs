@@ -108,7 +108,7 @@ impl Replay<'_> {
         let Auto::Set(scaling) = self.config.data.features else { panic!("recipes name the scaling") };
         let scaled =
             Preprocess::learn(scaling, &data.features, &data.split.train).apply(data.features.clone());
-        let sides = Sides::new(data, &Arc::new(scaled), &network, Setting::Inductive);
+        let sides = Sides::new(data, &Arc::new(scaled.into()), &network, Setting::Inductive);
         let inner = Sides::training(data, Setting::Inductive);
         let task = |labels, rows: &[u32]| TaskLoss::new(labels, rows, &LossOptions::default()).unwrap();
         let mut engine = Engine::new(

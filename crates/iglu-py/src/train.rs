@@ -175,7 +175,7 @@ fn start(
         let mut wire = Wire { tell: tell.clone(), answers };
         let outcome = pooled(config.threads, || {
             let (data, config) = dataset.ready(&config)?;
-            Fit::new(&config, &data).interrupt(&interrupt).run(&mut wire)
+            Fit::new(&config, &*data).interrupt(&interrupt).run(&mut wire)
         });
         // Nobody may be there to hear it.
         let _ = tell.send(Message::Over(Box::new(outcome)));

@@ -14,6 +14,7 @@ pub use split::SplitChoice;
 
 use crate::metrics::Metric;
 use crate::optim::Method;
+use crate::table::Storage;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -402,6 +403,12 @@ impl Default for SelectConfig {
 pub(crate) const HIDDEN: usize = 256;
 
 impl Config {
+    /// How features and what the first layer takes from neighbours are kept. Raw ones may be large numbers with small
+    /// differences: these are never rounded.
+    pub fn constants(&self) -> Storage {
+        if self.data.features.or(Scaling::Raw) == Scaling::Raw { Storage::F32 } else { self.network.cache }
+    }
+
     /// Refuses values that cannot work, naming the key, the value and what is possible.
     pub fn validate(&self) -> Result<()> {
         let n = &self.network;

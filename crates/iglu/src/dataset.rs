@@ -261,7 +261,7 @@ impl Dataset {
     }
 
     /// The features, of which none are left.
-    pub(crate) fn take_features(&mut self) -> Features {
+    pub fn take_features(&mut self) -> Features {
         std::mem::replace(&mut self.features, Features::Dense(Mat::default()))
     }
 

@@ -41,6 +41,7 @@ pub mod checkpoint;
 mod chosen;
 pub mod communities;
 pub mod config;
+pub mod constant;
 mod dataset;
 mod error;
 mod graph;

@@ -3,6 +3,7 @@
 //! Turns into named tensors and back; files are somebody else's business.
 
 use crate::config::{Config, Scaling, Setting};
+use crate::constant::Constant;
 use crate::latent;
 use crate::look::Look;
 pub use crate::network::ModelShape;
@@ -191,7 +192,8 @@ impl Model {
             let fix = "give the kinds of edges the model was trained on, in the same order";
             return Err(Error::data("edges", found, fix));
         }
-        let scaled = Arc::new(self.preprocess.apply(data.features.clone()));
+        let scaled = self.preprocess.apply(data.features.clone());
+        let scaled = Arc::new(Constant::new(scaled, self.config.constants()));
         Ok(Side::new(&Graphs::of(data), scaled, &self.network))
     }
 

@@ -14,6 +14,7 @@ pub use start::Trials;
 
 use crate::checkpoint::Checkpoint;
 use crate::config::{Auto, Config, HIDDEN, Head, INITIAL, NetworkConfig, Order, Scaling, Setting, Start};
+use crate::constant::Constant;
 use crate::latent;
 use crate::layers::Jump;
 use crate::lazy::Engine;
@@ -22,7 +23,7 @@ use crate::metrics::Metric;
 use crate::model::{Model, ModelShape, Preprocess};
 use crate::network::Network;
 use crate::observe::{HistoryPoint, Observer, Report, Seconds, Stopwatch};
-use crate::side::{Side, Sides};
+use crate::side::{Graphs, Side, Sides};
 use crate::{Dataset, Error, Features, Interrupt, Labels, Mat, Result, communities};
 use course::{Begun, Course};
 use start::FEW_ROWS;
@@ -86,6 +87,75 @@ pub fn fit(config: &Config, data: &Dataset, observer: &mut dyn Observer) -> Resu
     Fit::new(config, data).run(observer)
 }
 
+/// The data of a run.
+///
+/// ```
+/// # use iglu::{Dataset, EdgeOptions, Features, Graph, Labels, Mat, Split, config::Config};
+/// use iglu::{observe, run::Fit};
+/// # let graph = Graph::from_edges(3, &[[0, 1]], EdgeOptions::default())?;
+/// # let labels = Labels::Classes { ids: vec![0, 1, 0], classes: 2 };
+/// # let split = Split { train: vec![0, 1], val: vec![2], test: vec![] };
+/// # let mut data = Dataset::new("three", graph, Features::Dense(Mat::zeros(3, 1)), labels, split);
+/// # let config = Config::default();
+/// Fit::new(&config, &data).run(&mut observe::Silent)?;
+/// assert_eq!(data.features.rows(), 3);
+/// Fit::new(&config, &mut data).run(&mut observe::Silent)?;
+/// assert_eq!(data.features.rows(), 0);
+/// # Ok::<(), iglu::Error>(())
+/// ```
+pub enum Given<'a> {
+    /// Stays as it is: the run scales features of its own.
+    Lent(&'a Dataset),
+    /// The run may have the features, and scales them where they are: nobody needs them after it.
+    Spent(&'a mut Dataset),
+}
+
+impl<'a> From<&'a Dataset> for Given<'a> {
+    fn from(data: &'a Dataset) -> Self {
+        Self::Lent(data)
+    }
+}
+
+impl<'a> From<&'a mut Dataset> for Given<'a> {
+    fn from(data: &'a mut Dataset) -> Self {
+        Self::Spent(data)
+    }
+}
+
+impl Given<'_> {
+    /// The data, as much as there still is.
+    pub fn get(&self) -> &Dataset {
+        match self {
+            Self::Lent(data) => data,
+            Self::Spent(data) => data,
+        }
+    }
+
+    /// The same for a while.
+    pub fn again(&mut self) -> Given<'_> {
+        match self {
+            Self::Lent(data) => Given::Lent(data),
+            Self::Spent(data) => Given::Spent(data),
+        }
+    }
+
+    /// The features, for the run to change.
+    fn features(&mut self) -> Features {
+        match self {
+            Self::Lent(data) => data.features.clone(),
+            Self::Spent(data) => data.take_features(),
+        }
+    }
+
+    /// The run has other features now.
+    fn rest(&mut self) {
+        match self {
+            Self::Lent(data) => data.features.rest(),
+            Self::Spent(data) => drop(data.take_features()),
+        }
+    }
+}
+
 /// A run to be: [`fit`] with what else can be asked for.
 ///
 /// ```
@@ -105,7 +175,7 @@ pub fn fit(config: &Config, data: &Dataset, observer: &mut dyn Observer) -> Resu
 /// ```
 pub struct Fit<'a> {
     config: &'a Config,
-    data: &'a Dataset,
+    data: Given<'a>,
     interrupt: Interrupt,
     trials: Trials,
     from: Option<Checkpoint>,
@@ -115,10 +185,10 @@ pub struct Fit<'a> {
 
 impl<'a> Fit<'a> {
     /// Training from the beginning, with nobody to interrupt it.
-    pub fn new(config: &'a Config, data: &'a Dataset) -> Self {
+    pub fn new(config: &'a Config, data: impl Into<Given<'a>>) -> Self {
         Self {
             config,
-            data,
+            data: data.into(),
             interrupt: Interrupt::new(),
             trials: Trials::default(),
             from: None,
@@ -151,39 +221,36 @@ impl<'a> Fit<'a> {
     /// Trains; the result is the model with the best validation score.
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<Trained> {
         self.config.validate()?;
-        self.data.validate()?;
-        if self.data.split.train.is_empty() {
+        let given = self.data.get();
+        given.validate()?;
+        if given.split.train.is_empty() {
             let fix = "list at least one labelled node under `train`";
             return Err(Error::data("train", "no training node", fix));
         }
         let from = self.from.take();
+        #[cfg(test)]
+        let fault = self.fault;
         let watch = Stopwatch::new();
-        let completed = latent::complete(&self.config.network, self.config.train.setting, self.data)?;
-        let data = completed.map_or(Cow::Borrowed(self.data), Cow::Owned);
-        let reordered = reordered(self.config, &data);
+        let completed = latent::complete(&self.config.network, self.config.train.setting, given)?;
+        let reordered = reordered(self.config, completed.as_ref().unwrap_or(given));
         let order = reordered.as_ref().and_then(|data| data.order.as_ref());
         let places = order.map(|order| order.new_places().to_vec());
-        let data = match reordered {
-            Some(reordered) => {
-                data.features.rest();
-                Cow::Owned(reordered)
+        let run = Run::prepare(&mut self, reordered.or(completed), watch);
+        let course = match from {
+            None => Course::begin(&run, observer)?,
+            Some(checkpoint) => Begun::Course(Course::resume(&run, checkpoint)?.into()),
+        };
+        let mut trained = match course {
+            Begun::Over(over) => over.end(&run),
+            Begun::Course(mut course) => {
+                #[cfg(test)]
+                course.sabotage(fault);
+                match course.go(observer)? {
+                    Some(over) => over.end(&run),
+                    None => course.end()?,
+                }
             }
-            None => data,
         };
-        let run = Run::prepare(&self, data, watch);
-        let mut course = match from {
-            None => match Course::begin(&run, observer)? {
-                Begun::Course(course) => *course,
-                Begun::Over(over) => return Ok(over.end(&run)),
-            },
-            Some(checkpoint) => Course::resume(&run, checkpoint)?,
-        };
-        #[cfg(test)]
-        course.sabotage(self.fault);
-        if let Some(over) = course.go(observer)? {
-            return Ok(over.end(&run));
-        }
-        let mut trained = course.end()?;
         if let Some(seen) = &mut trained.seen {
             seen.places = places;
         }
@@ -285,12 +352,12 @@ fn mean_log_degree(data: &Dataset) -> f64 {
 /// Everything made before training.
 struct Run<'a> {
     config: Config,
-    /// Without its features where it is the run's own.
+    /// Without its features, where they are the run's own.
     data: Cow<'a, Dataset>,
     outline: Outline,
     shape: ModelShape,
     preprocess: Preprocess,
-    features: Arc<Features>,
+    features: Arc<Constant>,
     labels: Labels,
     rows: Vec<u32>,
     loss: LossOptions,
@@ -303,19 +370,21 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn prepare(fit: &Fit<'_>, mut data: Cow<'a, Dataset>, watch: Stopwatch) -> Self {
-        let config = resolve(fit.config, &data);
-        let (shape, outline) = (ModelShape::of(&data), Outline::of(&data));
-        let preprocess =
-            Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
-        let features = Arc::new(match &mut data {
-            Cow::Owned(own) => preprocess.apply(own.take_features()),
-            Cow::Borrowed(data) => preprocess.apply(data.features.clone()),
-        });
-        if config.data.features.or(Scaling::Raw) != Scaling::Raw {
-            // Training reads the scaled ones.
-            data.features.rest();
+    /// `own` is what the run has made of the given data, if anything.
+    fn prepare(fit: &'a mut Fit<'_>, mut own: Option<Dataset>, watch: Stopwatch) -> Self {
+        let data = own.as_ref().unwrap_or(fit.data.get());
+        let config = resolve(fit.config, data);
+        let (shape, outline) = (ModelShape::of(data), Outline::of(data));
+        let scaling = config.data.features.or(Scaling::Raw);
+        let preprocess = Preprocess::learn(scaling, &data.features, &data.split.train);
+        let given = own.as_mut().map_or_else(|| fit.data.features(), Dataset::take_features);
+        let features = Arc::new(Constant::new(preprocess.apply(given), config.constants()));
+        if own.is_some() || scaling != Scaling::Raw {
+            // Training reads its own.
+            fit.data.rest();
         }
+        let (interrupt, asked, trials) = (fit.interrupt.clone(), fit.config.clone(), fit.trials);
+        let data = own.map_or_else(|| Cow::Borrowed(fit.data.get()), Cow::Owned);
         let metric = config.select.metric.or(Metric::default_for(&data.labels));
         let (labels, rows) = Sides::training(&data, config.train.setting);
         let mut loss = LossOptions {
@@ -325,7 +394,6 @@ impl<'a> Run<'a> {
         if config.loss.balanced {
             loss.class_weights = balanced_weights(&labels, &rows);
         }
-        let (interrupt, asked) = (fit.interrupt.clone(), fit.config.clone());
         Self {
             config,
             data,
@@ -339,7 +407,7 @@ impl<'a> Run<'a> {
             metric,
             watch,
             interrupt,
-            trials: fit.trials,
+            trials,
             asked,
         }
     }
@@ -361,6 +429,11 @@ impl<'a> Run<'a> {
         let mut engine = Engine::new(config, fresh, sides.train.clone(), loss, self.rows.clone());
         engine.set_interrupt(&self.interrupt);
         Ok((sides, engine))
+    }
+
+    /// All nodes as a network sees them.
+    fn side(&self, network: &Network) -> Arc<Side> {
+        Side::new(&Graphs::of(&self.data), self.features.clone(), network).into()
     }
 
     /// Logits of all nodes of the full graph: from the caches where those are fresh, else by inference.

@@ -4,6 +4,7 @@
 //! are the same. What the first layer takes from neighbours is computed once here and never again.
 
 use crate::config::Setting;
+use crate::constant::Constant;
 use crate::kernels::Rows;
 use crate::kernels::moments::{self, Four, MomentsBack, Neighbours};
 use crate::look::Look;
@@ -72,13 +73,13 @@ pub struct Side {
     pattern: Option<Pattern>,
     /// [`DegreeScale::Amplify`] and [`DegreeScale::Attenuate`].
     degrees: Option<[Mat; 2]>,
-    features: Arc<Features>,
-    first: Vec<Features>,
+    features: Arc<Constant>,
+    first: Vec<Constant>,
 }
 
 impl Side {
     /// Operators for all layers, and the constant aggregates of the first.
-    pub fn new(graphs: &Graphs, features: Arc<Features>, network: &Network) -> Self {
+    pub fn new(graphs: &Graphs, features: Arc<Constant>, network: &Network) -> Self {
         let looks = || network.layers().iter().map(|l| l.look);
         let mut side = Self {
             nodes: graphs.all.nodes(),
@@ -93,35 +94,32 @@ impl Side {
         side
     }
 
-    fn first_aggregates(&self, network: &Network) -> Vec<Features> {
+    fn first_aggregates(&self, network: &Network) -> Vec<Constant> {
         let layer = network.at(1);
-        let kept = |part: usize, made: Features| {
+        let kept = |part: usize, made: Constant| {
             let sparse = network.accepts_sparse(Source::Aggregate { layer: 1, part });
             Arc::unwrap_or_clone(densify(Arc::new(made), sparse))
         };
-        let mut out: Vec<Features> = Vec::new();
+        let mut out: Vec<Constant> = Vec::new();
         match layer.look {
             Look::Nothing | Look::Attention => {}
             Look::Powers { hops, .. } => {
                 for part in 0..hops {
                     let from = out.last().unwrap_or(&self.features);
-                    let next = self.operator(layer, 0).apply_features(from);
+                    let next = from.aggregate(self.operator(layer, 0));
                     out.push(kept(part, next));
                 }
             }
             Look::Relations { count, .. } => {
                 for part in 0..count {
-                    out.push(kept(part, self.operator(layer, part).apply_features(&self.features)));
+                    out.push(kept(part, self.features.aggregate(self.operator(layer, part))));
                 }
             }
             Look::Moments => {
-                let x = Table::Full(match self.features.as_ref() {
-                    Features::Dense(m) => m.clone(),
-                    Features::Sparse(m) => m.to_dense(),
-                });
+                let x = Table::Full(self.features.to_dense());
                 let mut parts = Vec::new();
                 self.aggregate(layer, &x, &mut parts);
-                out.extend(parts.into_iter().map(|z| Features::Dense(z.into_full())));
+                out.extend(parts.into_iter().map(|z| Features::Dense(z.into_full()).into()));
             }
         }
         out
@@ -249,11 +247,11 @@ fn degree_scales(graph: &Graph, delta: f64) -> [Mat; 2] {
     [column(&scale), column(&inverse)]
 }
 
-fn densify(features: Arc<Features>, sparse_allowed: bool) -> Arc<Features> {
-    match features.as_ref() {
-        Features::Sparse(m) if !sparse_allowed => Arc::new(Features::Dense(m.to_dense())),
-        _ => features,
+fn densify(constant: Arc<Constant>, sparse_allowed: bool) -> Arc<Constant> {
+    if sparse_allowed || !constant.is_sparse() {
+        return constant;
     }
+    Arc::new(Features::Dense(constant.to_dense()).into())
 }
 
 /// The two sides of a run.
@@ -266,7 +264,7 @@ pub struct Sides {
 
 impl Sides {
     /// Builds both sides; `features` are already scaled.
-    pub fn new(data: &Dataset, features: &Arc<Features>, network: &Network, setting: Setting) -> Self {
+    pub fn new(data: &Dataset, features: &Arc<Constant>, network: &Network, setting: Setting) -> Self {
         let graphs = Graphs::of(data);
         let full = Arc::new(Side::new(&graphs, features.clone(), network));
         match setting {

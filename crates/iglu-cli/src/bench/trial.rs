@@ -5,6 +5,7 @@ use super::phase::{Phase, median};
 use crate::memory;
 use crate::train::training_options;
 use iglu::config::{Config, Scaling, Setting};
+use iglu::constant::Constant;
 use iglu::kernels::limits::Product;
 use iglu::lazy::plan::Step;
 use iglu::lazy::work::{self, Work};
@@ -160,12 +161,13 @@ pub fn run(order: &Order<'_>, machine: &mut Machine) -> Result<Trial> {
     memory::forget_peak();
     let reordered = iglu::run::reordered(&order.config, &data);
     let reorder_seconds = reordered.is_some().then(|| clock.lap());
-    let data = reordered.unwrap_or(data);
+    let mut data = reordered.unwrap_or(data);
     let config = iglu::run::resolve(&order.config, &data);
     let preprocess =
         Preprocess::learn(config.data.features.or(Scaling::Raw), &data.features, &data.split.train);
-    let features = Arc::new(preprocess.apply(data.features.clone()));
     let network = Network::new(&config.network, &ModelShape::of(&data), config.seed)?;
+    let scaled = preprocess.apply(data.take_features());
+    let features = Arc::new(Constant::new(scaled, config.constants()));
     let sides = Sides::new(&data, &features, &network, config.train.setting);
     let (labels, rows) = Sides::training(&data, config.train.setting);
     let loss = TaskLoss::new(&labels, &rows, &LossOptions::default())?;

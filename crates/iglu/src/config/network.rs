@@ -77,7 +77,8 @@ pub struct NetworkConfig {
     /// Which layers the linear classifier reads: the last one, or all of them; auto: all of them side by side for four and
     /// more layers of `gcnii` with at least 4096 training nodes.
     pub jump: Auto<Jump>,
-    /// How embeddings, their aggregates and gradients are kept: `f32`, or `bf16` in half the memory.
+    /// How embeddings, their aggregates and gradients, and scaled dense features are kept: `f32`, or `bf16` in half the
+    /// memory.
     pub cache: Storage,
     /// The numbers that dense products multiply: `f32`, or `bf16` on processors with AMX.
     pub precision: Precision,

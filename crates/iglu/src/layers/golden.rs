@@ -158,7 +158,7 @@ fn check_network(head: &Case<'_>, case: &Case<'_>) {
             assert_eq!(value.rows(), p.rows, "{}: {}", case.name, p.name);
         }
     }
-    let sides = Sides::new(&data, &Arc::new(data.features.clone()), &network, config.train.setting);
+    let sides = Sides::new(&data, &Arc::new(data.features.clone().into()), &network, config.train.setting);
     assert_close(
         &format!("{}: logits", case.name),
         network.infer(&sides.full).data(),

@@ -59,7 +59,7 @@ fn config(order: Order) -> Config {
 /// Runs `work` with an engine over the dataset.
 fn with_engine<T>(config: &Config, data: &Dataset, work: impl FnOnce(&mut Engine<'_>) -> T) -> T {
     let network = Network::new(&config.network, &ModelShape::of(data), config.seed).unwrap();
-    let sides = Sides::new(data, &Arc::new(data.features.clone()), &network, config.train.setting);
+    let sides = Sides::new(data, &Arc::new(data.features.clone().into()), &network, config.train.setting);
     let (labels, rows) = Sides::training(data, config.train.setting);
     let loss = TaskLoss::new(&labels, &rows, &LossOptions::default()).unwrap();
     work(&mut Engine::new(config, network, sides.train.clone(), loss, rows))
@@ -502,7 +502,8 @@ fn a_network_of_one_layer_that_sees_hops_sees_everything() {
         let mut c = config(Order::Inverted);
         (c.network.layer, c.network.layers) = (layer.into(), 1);
         let network = Network::new(&c.network, &ModelShape::of(&data), c.seed).unwrap();
-        let side = Sides::new(&data, &Arc::new(data.features.clone()), &network, Setting::Transductive).full;
+        let side =
+            Sides::new(&data, &Arc::new(data.features.clone().into()), &network, Setting::Transductive).full;
         let found = network.infer_without(Sight::Hops, &side, &data.split.val);
         let whole = network.infer(&side).select(&data.split.val);
         assert_same(&[found], std::slice::from_ref(&whole), layer);
@@ -520,7 +521,7 @@ fn a_network_without_its_graph_is_one_on_a_graph_without_edges() {
         (c.network.layer, c.network.heads) = (layer.into(), 2);
         let network = Network::new(&c.network, &ModelShape::of(&data), c.seed).unwrap();
         let side = |data: &Dataset| {
-            let features = Arc::new(data.features.clone());
+            let features = Arc::new(data.features.clone().into());
             Sides::new(data, &features, &network, Setting::Transductive).full
         };
         let alone = network.infer(&side(&Dataset { graph: edgeless.clone(), ..data.clone() }));

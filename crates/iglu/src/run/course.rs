@@ -59,7 +59,10 @@ impl Over {
             interrupted: by == Ending::Interrupt,
             ..run.report(point, Seconds { total: run.watch.seconds(), ..self.seconds })
         };
-        Trained { model: run.model(config, network), report, seen: None }
+        let model = run.model(config, network);
+        // Whoever interrupts does not want to wait for it.
+        let seen = (!report.interrupted).then(|| Seen { side: run.side(model.network()), places: None });
+        Trained { model, report, seen }
     }
 }
 
@@ -373,8 +376,8 @@ impl<'r> Course<'r> {
         };
         let model = self.run.model(self.config, Arc::unwrap_or_clone(best.network));
         // A network without an epoch may have another configuration than the side.
-        let seen = (best.point.epoch > 0).then_some(Seen { side: self.sides.full, places: None });
-        Ok(Trained { model, report, seen })
+        let side = if best.point.epoch > 0 { self.sides.full } else { self.run.side(model.network()) };
+        Ok(Trained { model, report, seen: Some(Seen { side, places: None }) })
     }
 }
 

@@ -8,6 +8,7 @@ use crate::lazy::plan::Plan;
 use crate::look::Look;
 use crate::network::{Layer, ModelShape, Network};
 use crate::program::Lanes;
+use crate::table::Storage;
 use crate::{Dataset, Features, Graph, Labels, Real, Result, latent, lazy};
 
 /// Something large that a run holds.
@@ -76,7 +77,8 @@ pub struct Outline {
     pub feature_bytes: u64,
     /// Whether only values that are not zero are stored.
     pub sparse: bool,
-    /// Whether features, once they are scaled, need no memory where they came from ([`crate::Keep::rest`]).
+    /// Whether features, once they are scaled, need no memory where they came from: the run may have them
+    /// ([`super::Given::Spent`]), or they lie in a file ([`crate::Keep::rest`]).
     pub features_rest: bool,
     /// Bytes of the labels.
     pub label_bytes: u64,
@@ -139,19 +141,24 @@ impl Sizes<'_> {
         let networks = 1 + u64::from(start::tries(self.config, self.data));
         let engines = if start::rests(self.config, self.trials) { 1 } else { networks };
         let caches = [self.first(), self.embeddings(), self.aggregates(), self.gradients(), self.work()];
-        let given_back = (networks - engines) * caches.iter().sum::<u64>();
+        let held = caches.iter().sum::<u64>();
+        let given_back = (networks - engines) * held;
         let narrower = "a smaller --hidden";
         let cached = "--cache bf16, or a smaller --hidden";
         vec![
             item("program", BASE + (given_back / 16).min(RETAINED), ""),
             item("graph", self.graph(), "a store (iglu convert) is mapped, not read"),
-            item("features", self.features(), "sparse features, or fewer of them"),
+            item(
+                "features",
+                self.features() + self.rounding(engines * held),
+                "sparse features, or fewer of them",
+            ),
             item(
                 "nodes in another order",
                 self.reordered(),
                 "--reorder=false, or a store made with --reorder",
             ),
-            item("features of neighbours", engines * self.first(), "a smaller --hops"),
+            item("features of neighbours", engines * self.first(), "a smaller --hops, or --cache bf16"),
             item("embeddings", engines * self.embeddings(), cached),
             item("aggregates", engines * self.aggregates(), cached),
             item("gradients of embeddings", engines * self.gradients(), cached),
@@ -204,9 +211,29 @@ impl Sizes<'_> {
 
     /// As read, scaled, and those of the training side. Those in another order are scaled in place.
     fn features(&self) -> u64 {
-        let one = self.data.feature_bytes;
-        let read = if self.data.features_rest { 0 } else { one };
-        read + one + if self.inductive() { (one as f64 * self.share()) as u64 } else { 0 }
+        let read = if self.data.features_rest { 0 } else { self.data.feature_bytes };
+        let scaled = self.scaled();
+        read + scaled + if self.inductive() { (scaled as f64 * self.share()) as u64 } else { 0 }
+    }
+
+    /// Features as training reads them.
+    fn scaled(&self) -> u64 {
+        let full = self.data.feature_bytes;
+        if self.rounds() {
+            full * self.config.constants().bytes() as u64 / size_of::<Real>() as u64
+        } else {
+            full
+        }
+    }
+
+    /// What scaled features need for a moment until they are rounded, beyond what comes after that.
+    fn rounding(&self, later: u64) -> u64 {
+        if self.rounds() { self.data.feature_bytes.saturating_sub(later) } else { 0 }
+    }
+
+    /// Whether dense features are rounded.
+    fn rounds(&self) -> bool {
+        !self.data.sparse && self.config.constants() == Storage::Bf16
     }
 
     /// The graph once more.
@@ -218,7 +245,9 @@ impl Sizes<'_> {
     /// What the first layer takes from neighbours, on both sides.
     fn first(&self) -> u64 {
         let parts = self.network.at(1).look.parts() as u64;
-        let dense = |rows: u64| rows * self.data.shape.features as u64 * size_of::<Real>() as u64;
+        let moments = self.network.at(1).look == Look::Moments;
+        let number = if self.rounds() && !moments { Storage::Bf16 } else { Storage::F32 };
+        let dense = |rows: u64| rows * (self.data.shape.features * number.bytes()) as u64;
         let nodes = self.data.nodes as u64;
         let one = |rows: u64| {
             if !self.data.sparse {

@@ -2,6 +2,7 @@ use super::course::Fault;
 use super::{Fit, Outline, Trained, Trials, memory_of};
 use crate::checkpoint::Checkpoint;
 use crate::config::{Auto, Batch, Config, Head, LazyDropout, Order, Proximal, Scaling, Setting, Start};
+use crate::kernels::reference;
 use crate::layers::{Jump, NormKind};
 use crate::metrics::Metric;
 use crate::observe::{Control, Event, HistoryPoint, Observer, RefreshPoint, Urgency};
@@ -9,7 +10,7 @@ use crate::optim::Method;
 use crate::rng::Key;
 use crate::{
     Dataset, EdgeOptions, Error, Features, Graph, Interrupt, Labels, Mat, Real, Result, SparseMat, Split,
-    Tensor,
+    Storage, Tensor,
 };
 
 const NODES: u32 = 120;
@@ -155,7 +156,7 @@ type Case = (&'static str, fn(&mut Config));
 #[test]
 fn every_kind_of_state_is_kept() {
     let cases: [Case; 9] = [
-        ("rounded caches", |c| c.network.cache = crate::Storage::Bf16),
+        ("rounded caches", |c| c.network.cache = Storage::Bf16),
         ("batch norm", |c| c.network.norm = NormKind::Batch),
         ("polish", |c| c.train.polish = 3),
         ("momentum", |c| (c.optim.method, c.optim.momentum, c.optim.lr) = (Method::Sgd, 0.9, 0.01)),
@@ -230,7 +231,7 @@ fn trials_one_by_one_give_the_same_result_in_less_memory() {
     let start = |c: &mut Config| c.train.start = Auto::Set(Start::Tried);
     let cases: [Case; 8] = [
         ("inverted", |_| ()),
-        ("rounded caches", |c| c.network.cache = crate::Storage::Bf16),
+        ("rounded caches", |c| c.network.cache = Storage::Bf16),
         ("five starts", start),
         ("printed", |c| c.train.order = Order::InvertedPrinted),
         ("back-propagation", |c| c.train.order = Order::Backprop),
@@ -404,15 +405,18 @@ fn the_start_is_scored_and_kept_when_the_trials_are_stopped() {
     }
 }
 
+/// Wants no more after the start.
+struct Enough;
+
+impl Observer for Enough {
+    fn event(&mut self, event: &Event) -> Control {
+        if matches!(event, Event::Epoch { .. }) { Control::Stop } else { Control::Continue }
+    }
+}
+
 /// An observer that wants no more after the start ends the run like any other.
 #[test]
 fn an_observer_may_stop_at_the_start() {
-    struct Enough;
-    impl Observer for Enough {
-        fn event(&mut self, event: &Event) -> Control {
-            if matches!(event, Event::Epoch { .. }) { Control::Stop } else { Control::Continue }
-        }
-    }
     let report = Fit::new(&small(), &ring()).run(&mut Enough).unwrap().report;
     assert_eq!((report.epochs, report.interrupted, report.best_epoch), (0, false, 0));
 }
@@ -533,4 +537,26 @@ fn a_start_cut_off_at_any_moment_keeps_a_network_with_its_own_configuration() {
         kept[report.best_epoch] += 1;
     }
     assert!(kept.iter().all(|&n| n > 1) && kept.iter().sum::<usize>() > 5, "{kept:?}");
+}
+
+/// A run that may have the features of its data learns the same, and has what its last scores need: in every order of nodes,
+/// and where it is ended in its start.
+#[test]
+fn data_that_is_spent_gives_what_lent_data_gives() {
+    let lent = ring();
+    for (reorder, cache) in [(false, Storage::F32), (true, Storage::F32), (false, Storage::Bf16)] {
+        let mut config = small();
+        (config.data.reorder, config.network.cache) = (Auto::Set(reorder), cache);
+        let mut spent = lent.clone();
+        let expect = Fit::new(&config, &lent).run(&mut Witness::default()).unwrap();
+        let found = Fit::new(&config, &mut spent).run(&mut Witness::default()).unwrap();
+        assert_eq!(timeless(&found), timeless(&expect));
+        assert_eq!((spent.features.rows(), lent.features.rows()), (0, lent.graph.nodes()));
+        let logits = |run: &Trained, data: &Dataset| run.logits(data, &Interrupt::new()).unwrap();
+        assert_eq!(logits(&found, &spent), logits(&expect, &lent), "reorder {reorder}, {cache:?}");
+        let mut spent = lent.clone();
+        let ended = Fit::new(&config, &mut spent).run(&mut Enough).unwrap();
+        let predicted = ended.model.predict(&lent).unwrap();
+        reference::assert_close(&logits(&ended, &spent), &predicted, 1e-4);
+    }
 }
