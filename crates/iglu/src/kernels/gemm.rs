@@ -1,8 +1,33 @@
 //! Dense products `C = A B`, `A^T B`, `A B^T`, single-threaded: callers give each worker its own rows.
+//!
+//! Every element is computed alike, wherever it lies: the terms are cut into chunks of [`KC`]; within a chunk one sum takes
+//! them in order, each multiplied and added in one rounding; the chunk's sum is stored or added. So results depend neither on
+//! the sizes of tiles, blocks and caches nor on which of AVX-512 and AVX2 there is; elsewhere products are rounded before they
+//! are added.
+//!
+//! The right operand is arranged in panels (`panels`), once for as many products as read it; the left one is read where it
+//! lies. `tile` is the innermost loop, `drive` the loops around it, `vector` what they need of an instruction set, `portable`
+//! the path without one.
+
+#[cfg(target_arch = "x86_64")]
+mod drive;
+mod panels;
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod tile;
+#[cfg(target_arch = "x86_64")]
+mod vector;
+
+pub use panels::Packed;
 
 use super::tiles::{self, Operand};
-use super::{Rows, RowsMut};
+use super::{Isa, Rows, RowsMut};
+#[cfg(target_arch = "x86_64")]
+use drive::Source;
 use serde::{Deserialize, Serialize};
+
+/// Terms that one sum takes before it goes to the result: part of what is computed, the same everywhere.
+const KC: usize = 512;
 
 /// Whether a product replaces or adds to its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,104 +77,99 @@ impl Precision {
 
 /// `c = a b` (`m x k`, `k x n`).
 pub fn nn(a: Rows<'_>, b: Rows<'_>, c: RowsMut<'_>, into: Into) {
-    assert_eq!((a.cols, a.rows, b.cols), (b.rows, c.rows, c.cols), "shapes of a product");
-    call((a, a.stride, 1), (b, b.stride, 1), c, a.cols, into);
+    let mut packed = Packed::default();
+    packed.rows(b);
+    nn_packed(a, &packed, c, into);
 }
 
 /// `c = a^T b` (`k x m`, `k x n`).
 pub fn tn(a: Rows<'_>, b: Rows<'_>, c: RowsMut<'_>, into: Into) {
-    assert_eq!((a.rows, a.cols, b.cols), (b.rows, c.rows, c.cols), "shapes of a transposed product");
-    call((a, 1, a.stride), (b, b.stride, 1), c, a.rows, into);
+    tn_within(a, b, c, into, &mut Packed::default());
 }
 
 /// `c = a b^T` (`m x k`, `n x k`).
 pub fn nt(a: Rows<'_>, b: Rows<'_>, c: RowsMut<'_>, into: Into) {
-    assert_eq!((a.cols, a.rows, b.rows), (b.cols, c.rows, c.cols), "shapes of a product with a transpose");
-    call((a, a.stride, 1), (b, 1, b.stride), c, a.cols, into);
+    let mut packed = Packed::default();
+    packed.columns(b);
+    nn_packed(a, &packed, c, into);
 }
 
-/// Operands come with their distances between (rows, columns) of the product's view.
-#[expect(clippy::needless_pass_by_value, reason = "the view is consumed: its rows are written")]
-fn call(a: (Rows<'_>, usize, usize), b: (Rows<'_>, usize, usize), c: RowsMut<'_>, k: usize, into: Into) {
-    let fits = |rows: usize, cols: usize, stride: usize, len: usize| {
-        rows == 0 || cols == 0 || (cols <= stride && (rows - 1) * stride + cols <= len)
-    };
-    assert!(fits(a.0.rows, a.0.cols, a.0.stride, a.0.data.len()), "left operand leaves its array");
-    assert!(fits(b.0.rows, b.0.cols, b.0.stride, b.0.data.len()), "right operand leaves its array");
-    assert!(fits(c.rows, c.cols, c.stride, c.data.len()), "result leaves its array");
-    if c.rows == 0 || c.cols == 0 {
+/// `c = a b` with a right operand that was arranged before.
+pub fn nn_packed(a: Rows<'_>, b: &Packed, mut c: RowsMut<'_>, into: Into) {
+    check(a);
+    check_result(&c);
+    assert_eq!((a.cols, a.rows, b.cols()), (b.steps(), c.rows, c.cols), "shapes of a product");
+    if nothing(b.steps(), &mut c, into) {
         return;
     }
-    // SAFETY: the strides above were checked to stay inside the three slices; `c` is borrowed mutably and so
-    // overlaps neither operand.
-    #[expect(unsafe_code, reason = "the gemm crate takes pointers and strides")]
-    unsafe {
-        gemm::gemm(
-            c.rows,
-            c.cols,
-            k,
-            c.data.as_mut_ptr(),
-            1,
-            c.stride as isize,
-            into == Into::Add,
-            a.0.data.as_ptr(),
-            a.2 as isize,
-            a.1 as isize,
-            b.0.data.as_ptr(),
-            b.2 as isize,
-            b.1 as isize,
-            1.0,
-            1.0,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
-        );
+    match b.isa() {
+        #[cfg(target_arch = "x86_64")]
+        #[expect(unsafe_code, reason = "run-time detected instruction set")]
+        // SAFETY: the shapes were checked, and what is packed is packed for an instruction set of this machine.
+        Isa::Avx512 => unsafe {
+            drive::product::<vector::Avx512, false, false>(a, Source::ready(b), &mut c, into);
+        },
+        #[cfg(target_arch = "x86_64")]
+        #[expect(unsafe_code, reason = "run-time detected instruction set")]
+        // SAFETY: as above.
+        Isa::Avx2 => unsafe {
+            drive::product::<vector::Avx2, false, false>(a, Source::ready(b), &mut c, into);
+        },
+        _ => portable::product::<false>(a, b, &mut c, into),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::reference;
-    use super::*;
-    use crate::{Mat, Real};
-
-    fn filled(rows: usize, cols: usize, salt: usize) -> Mat {
-        let value = |i: usize| ((i * 37 + salt * 11) % 23) as Real / 8.0 - 1.0;
-        Mat::from_vec(rows, cols, (0..rows * cols).map(value).collect())
+/// `c = a^T b` (`k x m`, `k x n`) with `b` arranged in `spare` on the way.
+pub fn tn_within(a: Rows<'_>, b: Rows<'_>, mut c: RowsMut<'_>, into: Into, spare: &mut Packed) {
+    check(a);
+    check(b);
+    check_result(&c);
+    assert_eq!((a.rows, a.cols, b.cols), (b.rows, c.rows, c.cols), "shapes of a transposed product");
+    if nothing(b.rows, &mut c, into) {
+        return;
     }
-
-    #[test]
-    fn all_three_products_match_the_plain_loops() {
-        for (m, k, n) in [(1, 1, 1), (3, 5, 2), (17, 33, 50), (64, 602, 40)] {
-            let (a, b) = (filled(m, k, 1), filled(k, n, 2));
-            let expect = reference::matmul(&a, &b);
-            let mut c = filled(m, n, 3);
-            let start = c.clone();
-            nn(
-                Rows::dense(a.data(), m, k),
-                Rows::dense(b.data(), k, n),
-                RowsMut::dense(c.data_mut(), m, n),
-                Into::Add,
-            );
-            for (i, v) in c.data().iter().enumerate() {
-                assert!((v - start.data()[i] - expect.data()[i]).abs() < 1e-3, "{m} x {k} x {n}");
-            }
-            let (at, bt) = (reference::transpose(&a), reference::transpose(&b));
-            tn(
-                Rows::dense(at.data(), k, m),
-                Rows::dense(b.data(), k, n),
-                RowsMut::dense(c.data_mut(), m, n),
-                Into::Set,
-            );
-            reference::assert_close(&c, &expect, 1e-3);
-            nt(
-                Rows::dense(a.data(), m, k),
-                Rows::dense(bt.data(), n, k),
-                RowsMut::dense(c.data_mut(), m, n),
-                Into::Set,
-            );
-            reference::assert_close(&c, &expect, 1e-3);
+    spare.arrange(b.rows, b.cols);
+    match spare.isa() {
+        #[cfg(target_arch = "x86_64")]
+        #[expect(unsafe_code, reason = "run-time detected instruction set")]
+        // SAFETY: the shapes were checked, and `spare` is arranged for them and an instruction set of this machine.
+        Isa::Avx512 => unsafe {
+            drive::product::<vector::Avx512, true, true>(a, Source::fresh(spare, b), &mut c, into);
+        },
+        #[cfg(target_arch = "x86_64")]
+        #[expect(unsafe_code, reason = "run-time detected instruction set")]
+        // SAFETY: as above.
+        Isa::Avx2 => unsafe {
+            drive::product::<vector::Avx2, true, true>(a, Source::fresh(spare, b), &mut c, into);
+        },
+        _ => {
+            spare.rows(b);
+            portable::product::<true>(a, spare, &mut c, into);
         }
     }
 }
+
+/// Rows that leave their array are refused before pointers are made of them.
+fn check(a: Rows<'_>) {
+    assert!(fits((a.rows, a.cols, a.stride), a.data.len()), "an operand leaves its array");
+}
+
+fn check_result(c: &RowsMut<'_>) {
+    assert!(fits((c.rows, c.cols, c.stride), c.data.len()), "the result leaves its array");
+}
+
+fn fits((rows, cols, stride): (usize, usize, usize), len: usize) -> bool {
+    let end = || (rows - 1).checked_mul(stride)?.checked_add(cols);
+    rows == 0 || cols == 0 || (cols <= stride && end().is_some_and(|end| end <= len))
+}
+
+/// Whether a product is done already, because nothing is to be added up.
+fn nothing(steps: usize, c: &mut RowsMut<'_>, into: Into) -> bool {
+    if steps == 0 && into == Into::Set {
+        (0..c.rows).for_each(|i| c.row(i).fill(0.0));
+    }
+    steps == 0 || c.rows == 0 || c.cols == 0
+}
+
+#[cfg(test)]
+mod tests;

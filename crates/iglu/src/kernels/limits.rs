@@ -4,7 +4,7 @@
 //! Every rate is that of all threads of the present pool together, each working on its own: the best of a few
 //! repetitions, since disturbances only ever slow a loop down.
 
-use super::gemm::{Into, Precision};
+use super::gemm::{self, Into, Packed, Precision};
 use super::vecmath::madd;
 use super::{Isa, Rows, RowsMut, isa, pages, prefetch_row, simd_fn};
 use crate::Real;
@@ -12,6 +12,7 @@ use crate::observe::Stopwatch;
 use crate::rng::Key;
 use rayon::prelude::*;
 use std::hint::black_box;
+use std::sync::{Mutex, PoisonError};
 
 /// Repetitions of a measurement.
 const TRIES: usize = 5;
@@ -114,22 +115,30 @@ pub fn peak() -> f64 {
 pub fn product(p: Product) -> f64 {
     let filled = |n: usize| (0..n).map(|i| (i % 13) as Real / 8.0).collect::<Vec<_>>();
     let (a, b) = (filled(p.m * p.k), filled(p.k * p.n));
-    let results: Vec<_> =
-        (0..rayon::current_num_threads()).map(|_| std::sync::Mutex::new(vec![0.0; p.m * p.n])).collect();
+    let results: Vec<_> = (0..rayon::current_num_threads())
+        .map(|_| Mutex::new((vec![0.0; p.m * p.n], Packed::default())))
+        .collect();
+    // Weights are arranged once for many products.
+    let mut weights = Packed::default();
+    match p.form {
+        Form::Nt => weights.columns(Rows::dense(&b, p.n, p.k)),
+        Form::Nn | Form::Tn => weights.rows(Rows::dense(&b, p.k, p.n)),
+    }
     rate(p.flops(), || {
         let mine = &results[rayon::current_thread_index().unwrap_or(0)];
-        let mut c = mine.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let c = RowsMut::dense(&mut c, p.m, p.n);
-        match p.form {
-            Form::Nn => {
-                p.precision.nn(Rows::dense(&a, p.m, p.k), Rows::dense(&b, p.k, p.n), c, Into::Set);
+        let mut kept = mine.lock().unwrap_or_else(PoisonError::into_inner);
+        let (c, spare) = &mut *kept;
+        let c = RowsMut::dense(c, p.m, p.n);
+        match (p.form, p.precision) {
+            (Form::Nn | Form::Nt, Precision::F32) => {
+                gemm::nn_packed(Rows::dense(&a, p.m, p.k), &weights, c, Into::Set);
             }
-            Form::Tn => {
-                p.precision.tn(Rows::dense(&a, p.k, p.m), Rows::dense(&b, p.k, p.n), c, Into::Set);
+            (Form::Tn, Precision::F32) => {
+                gemm::tn_within(Rows::dense(&a, p.k, p.m), Rows::dense(&b, p.k, p.n), c, Into::Set, spare);
             }
-            Form::Nt => {
-                p.precision.nt(Rows::dense(&a, p.m, p.k), Rows::dense(&b, p.n, p.k), c, Into::Set);
-            }
+            (Form::Nn, other) => other.nn(Rows::dense(&a, p.m, p.k), Rows::dense(&b, p.k, p.n), c, Into::Set),
+            (Form::Tn, other) => other.tn(Rows::dense(&a, p.k, p.m), Rows::dense(&b, p.k, p.n), c, Into::Set),
+            (Form::Nt, other) => other.nt(Rows::dense(&a, p.m, p.k), Rows::dense(&b, p.n, p.k), c, Into::Set),
         }
     })
 }

@@ -6,8 +6,9 @@
 mod back;
 
 use super::run::{NOWHERE, Partly};
+use super::weights::{Arranged, Term, Way};
 use super::{Op, Param, Program, Value};
-use crate::kernels::gemm::{Into, Precision};
+use crate::kernels::gemm::{self, Into, Packed, Precision};
 use crate::kernels::rowwise::{self, Affine, ColumnStats, Mask};
 use crate::kernels::sparse::{self, SparseBlock};
 use crate::kernels::spmm::{self, SparseView};
@@ -61,6 +62,9 @@ pub(super) struct Workspace<'a> {
     written: Vec<bool>,
     /// Weights that have met a gradient in this block.
     met: Vec<bool>,
+    arranged: Arranged,
+    /// Room for the right operand of a product.
+    spare: Packed,
     pub(super) ids: Vec<u32>,
 }
 
@@ -77,6 +81,8 @@ pub(super) struct Context<'a> {
     pub(super) params: &'a [&'a Mat],
     pub(super) norms: &'a [NormState],
     pub(super) dropping: Dropping,
+    /// Weights are the same under one number.
+    pub(super) number: u64,
 }
 
 impl<'a> Workspace<'a> {
@@ -90,6 +96,8 @@ impl<'a> Workspace<'a> {
             sparse: (0..slots).map(|_| None).collect(),
             written: vec![false; program.raw.widths.len()],
             met: vec![false; program.raw.params.len()],
+            arranged: Arranged::default(),
+            spare: Packed::default(),
             ids: Vec::new(),
         }
     }
@@ -255,6 +263,44 @@ fn product(a: SparseView<'_>, x: &Table, ids: &[u32], out: &mut [Real]) {
     }
 }
 
+/// The weights that a source of a linear map meets: some rows of a parameter, or the sum of several pieces of it.
+struct Weights {
+    param: Param,
+    /// The first rows of the pieces.
+    places: Vec<usize>,
+    /// Rows of a piece.
+    rows: usize,
+}
+
+impl Weights {
+    /// Calls `with` with them.
+    fn read<T>(&self, context: &Context<'_>, with: impl FnOnce(Rows<'_>) -> T) -> T {
+        let m = context.params[self.param.0];
+        let cols = m.cols();
+        let piece = |first: usize| &m.data()[first * cols..(first + self.rows) * cols];
+        let (&first, others) = self.places.split_first().expect("a source stands somewhere");
+        if others.is_empty() {
+            return with(Rows::dense(piece(first), self.rows, cols));
+        }
+        let mut sum = piece(first).to_vec();
+        for &place in others {
+            sum.iter_mut().zip(piece(place)).for_each(|(s, v)| *s += v);
+        }
+        with(Rows::dense(&sum, self.rows, cols))
+    }
+
+    /// The same as products read them.
+    fn arranged<'p>(&self, context: &Context<'_>, kept: &'p mut Arranged, way: Way) -> &'p Packed {
+        let (param, first, pieces) = (self.param.0, self.places[0], self.places.len());
+        kept.get(Term { param, first, rows: self.rows, pieces, way }, context.number, |packed| {
+            self.read(context, |w| match way {
+                Way::Forward => packed.rows(w),
+                Way::Back => packed.columns(w),
+            });
+        })
+    }
+}
+
 /// Writable view of a column range of a taken buffer.
 fn view(buffer: &mut [Real], rows: usize, col: usize, cols: usize, stride: usize) -> RowsMut<'_> {
     let end = buffer.len().max(col);
@@ -390,20 +436,25 @@ impl Context<'_> {
 
     fn linear(
         &self,
-        ws: &Workspace<'_>,
+        ws: &mut Workspace<'_>,
         (src, w, precision): (&[Value], Param, Precision),
         out: &mut RowsMut<'_>,
     ) {
+        let mut arranged = std::mem::take(&mut ws.arranged);
         for (i, (v, places)) in self.terms(src).into_iter().enumerate() {
             let into = if i == 0 { Into::Set } else { Into::Add };
-            let summed = self.summed_weights(w, &places, self.program.raw.widths[v.0]);
-            let weights = self.term_weights(w, &places, summed.as_deref(), self.program.raw.widths[v.0]);
+            let weights = Weights { param: w, places, rows: self.program.raw.widths[v.0] };
             let target = RowsMut { data: &mut *out.data, rows: out.rows, cols: out.cols, stride: out.stride };
-            match &ws.sparse[self.program.place(v).slot] {
-                Some(block) => sparse::nn(block, weights, target, into),
-                None => precision.nn(ws.value(self.program, v), weights, target, into),
+            let x = ws.value(self.program, v);
+            match (&ws.sparse[self.program.place(v).slot], precision) {
+                (Some(block), _) => weights.read(self, |w| sparse::nn(block, w, target, into)),
+                (None, Precision::F32) => {
+                    gemm::nn_packed(x, weights.arranged(self, &mut arranged, Way::Forward), target, into);
+                }
+                (None, Precision::Bf16) => weights.read(self, |w| precision.nn(x, w, target, into)),
             }
         }
+        ws.arranged = arranged;
     }
 
     /// Distinct sources of a linear map, each with the first rows of its weights. A source that stands there several
@@ -419,36 +470,6 @@ impl Context<'_> {
             first += self.program.raw.widths[v.0];
         }
         out
-    }
-
-    fn summed_weights(&self, w: Param, places: &[usize], rows: usize) -> Option<Vec<Real>> {
-        let (&first, others) = places.split_first().filter(|(_, others)| !others.is_empty())?;
-        let (m, cols) = (self.params[w.0].data(), self.params[w.0].cols());
-        let mut sum = m[first * cols..(first + rows) * cols].to_vec();
-        for &place in others {
-            let more = &m[place * cols..(place + rows) * cols];
-            sum.iter_mut().zip(more).for_each(|(s, v)| *s += v);
-        }
-        Some(sum)
-    }
-
-    fn term_weights<'w>(
-        &'w self,
-        w: Param,
-        places: &[usize],
-        summed: Option<&'w [Real]>,
-        rows: usize,
-    ) -> Rows<'w> {
-        let cols = self.params[w.0].cols();
-        summed.map_or_else(
-            || self.weight_rows(w, places[0], rows),
-            |data| Rows { data, rows, cols, stride: cols },
-        )
-    }
-
-    fn weight_rows(&self, w: Param, first: usize, rows: usize) -> Rows<'_> {
-        let m = self.params[w.0];
-        Rows { data: &m.data()[first * m.cols()..], rows, cols: m.cols(), stride: m.cols() }
     }
 
     fn forward_dropout(&self, ws: &mut Workspace<'_>, (src, dst): (Value, Value), mask: Option<Mask>) {

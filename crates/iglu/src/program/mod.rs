@@ -14,6 +14,7 @@ mod lanes;
 mod memory;
 mod run;
 mod wanted;
+mod weights;
 
 pub use attend::{AttentionOptions, Heard};
 pub use builder::Builder;

@@ -19,6 +19,7 @@ use crate::pattern::Pattern;
 use crate::{Features, Mat, Real, SparseMat, Table};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Rows of an input, indexed by node.
@@ -139,6 +140,8 @@ pub struct Job<'a> {
     neighbours: Option<(Box<Job<'a>>, &'a Pattern)>,
     pub(super) block: usize,
     pool: Mutex<Vec<Workspace<'a>>>,
+    /// Calls so far.
+    calls: AtomicU64,
 }
 
 /// What a gradient computation goes over, and what it minimises.
@@ -180,7 +183,8 @@ impl<'a> Job<'a> {
             let pattern = pattern.expect("attention needs to know who listens to whom");
             (Box::new(Self::new(&a.rows, vec![inputs[a.input]], None)), pattern)
         });
-        Self { program, inputs, neighbours, block: program.block(), pool: Mutex::new(Vec::new()) }
+        let (block, pool, calls) = (program.block(), Mutex::default(), AtomicU64::default());
+        Self { program, inputs, neighbours, block, pool, calls }
     }
 
     /// The attended rows of a pass, for programs that have any.
@@ -510,7 +514,8 @@ impl<'a> Job<'a> {
 
     pub(super) fn context<'c>(&'c self, call: &Call<'c>, states: &'c [NormState]) -> Context<'c> {
         let params = &call.params[self.program.inner_params()..];
-        Context { program: self.program, params, norms: states, dropping: call.dropping }
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        Context { program: self.program, params, norms: states, dropping: call.dropping, number }
     }
 
     /// Statistics of the batch norms for a call: the stored ones, or those of its rows.

@@ -1,10 +1,11 @@
 //! One block backward: the vector-Jacobian products of its operations.
 
-use super::{Context, GradSums, Workspace, shared, view};
+use super::{Context, GradSums, Weights, Workspace, shared, view};
 use crate::Real;
-use crate::kernels::gemm::{Into, Precision};
+use crate::kernels::gemm::{self, Into, Precision};
 use crate::kernels::rowwise::{self, AffineGrad};
 use crate::kernels::{Rows, RowsMut, sparse};
+use crate::program::weights::Way;
 use crate::program::{Op, Param, Value};
 use std::ops::Range;
 
@@ -185,10 +186,8 @@ impl Context<'_> {
         let mut buffer = ws.take_grads(p, to.slot);
         let from = Rows { data: &ws.grads[slot][col..], rows, cols, stride: p.grads.slots[slot] };
         let mut out = view(&mut buffer, rows, to.col, cols, p.grads.slots[to.slot]);
-        if first {
-            (0..rows).for_each(|i| out.row(i).fill(0.0));
-        }
-        rowwise::add_scaled_rows(factor, from, &mut out);
+        let put = if first { rowwise::set_scaled_rows } else { rowwise::add_scaled_rows };
+        put(factor, from, &mut out);
         ws.grads[to.slot] = buffer;
     }
 
@@ -202,6 +201,7 @@ impl Context<'_> {
     ) {
         let p = self.program;
         let mut grads = grads;
+        let mut spare = std::mem::take(&mut ws.spare);
         for (v, places) in self.terms(src) {
             let width = p.raw.widths[v.0];
             if let Some(grads) = &mut grads {
@@ -213,6 +213,9 @@ impl Context<'_> {
                 let into = if ws.met[w.0] { Into::Add } else { grads.into };
                 match &ws.sparse[p.place(v).slot] {
                     Some(block) => sparse::tn(block, d, rows, into),
+                    None if precision == Precision::F32 => {
+                        gemm::tn_within(ws.value(p, v), d, rows, into, &mut spare);
+                    }
                     None => precision.tn(ws.value(p, v), d, rows, into),
                 }
             }
@@ -221,11 +224,17 @@ impl Context<'_> {
                 let into = if std::mem::replace(&mut ws.written[v.0], true) { Into::Add } else { Into::Set };
                 let mut buffer = ws.take_grads(p, to.slot);
                 let out = view(&mut buffer, d.rows, to.col, width, p.grads.slots[to.slot]);
-                let summed = self.summed_weights(w, &places, width);
-                precision.nt(d, self.term_weights(w, &places, summed.as_deref(), width), out, into);
+                let weights = Weights { param: w, places, rows: width };
+                match precision {
+                    Precision::F32 => {
+                        gemm::nn_packed(d, weights.arranged(self, &mut ws.arranged, Way::Back), out, into);
+                    }
+                    Precision::Bf16 => weights.read(self, |w| precision.nt(d, w, out, into)),
+                }
                 ws.grads[to.slot] = buffer;
             }
         }
+        ws.spare = spare;
         ws.met[w.0] = true;
     }
 }

@@ -1,0 +1,401 @@
+//! The right operand of a product, arranged in panels.
+#![expect(unsafe_code, reason = "vectors are read and written through pointers")]
+
+#[cfg(target_arch = "x86_64")]
+use super::vector::{Avx2, Avx512, Set, Vector};
+use crate::Real;
+use crate::kernels::{Isa, Rows, isa};
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{
+    __m256, _mm_loadu_ps, _mm256_castps128_ps256, _mm256_insertf128_ps, _mm256_permute2f128_ps,
+    _mm256_setzero_ps, _mm256_shuffle_ps, _mm256_unpackhi_ps, _mm256_unpacklo_ps,
+};
+
+/// Numbers in a cache line.
+pub(super) const LINE: usize = 64 / size_of::<Real>();
+
+/// Rows of the right operand packed at a time.
+#[cfg(target_arch = "x86_64")]
+const SOME: usize = 8;
+
+/// Whether this machine, and the type of the numbers, allow a path: those with vectors are written for `f32`.
+pub(super) fn possible(path: Isa) -> bool {
+    const SINGLE: bool = size_of::<Real>() == size_of::<f32>();
+    match (path, isa()) {
+        (Isa::Portable, _) => true,
+        (Isa::Avx2, Isa::Avx512) => SINGLE,
+        (path, here) => SINGLE && path == here,
+    }
+}
+
+/// The path for so many columns: vectors of half the width where they suffice, as whole ones would multiply zeros.
+fn suited(path: Isa, cols: usize) -> Isa {
+    if path == Isa::Avx512 && cols <= lanes(Isa::Avx2) { Isa::Avx2 } else { path }
+}
+
+/// Numbers in a vector.
+pub(super) fn lanes(path: Isa) -> usize {
+    match path {
+        Isa::Avx512 => 16,
+        Isa::Avx2 => 8,
+        Isa::Portable => LINE,
+    }
+}
+
+/// Vectors in the widest panel.
+fn widest(path: Isa) -> usize {
+    match path {
+        Isa::Avx512 => 4,
+        Isa::Avx2 => 2,
+        Isa::Portable => 1,
+    }
+}
+
+/// A cache line of numbers, aligned as such.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct Line(pub [Real; LINE]);
+
+/// Some neighbouring columns of the operand: step by step, all of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Panel {
+    /// The first column, and how many there are.
+    pub col: usize,
+    pub cols: usize,
+    /// Whole vectors the columns take; the rest of the last one is zero.
+    pub vectors: usize,
+    /// Index of the first line.
+    pub line: usize,
+}
+
+/// Cuts columns into panels of nearly equal numbers of vectors.
+#[derive(Clone, Copy)]
+pub(super) struct Cut {
+    isa: Isa,
+    steps: usize,
+    cols: usize,
+    panels: usize,
+    /// The next panel's first column and line.
+    col: usize,
+    line: usize,
+}
+
+impl Cut {
+    pub fn new(isa: Isa, steps: usize, cols: usize) -> Self {
+        let panels = cols.div_ceil(lanes(isa)).div_ceil(widest(isa));
+        Self { isa, steps, cols, panels, col: 0, line: 0 }
+    }
+}
+
+#[allow(clippy::copy_iterator)] // Walked anew for every band of rows.
+impl Iterator for Cut {
+    type Item = Panel;
+
+    fn next(&mut self) -> Option<Panel> {
+        if self.panels == 0 {
+            return None;
+        }
+        let (lanes, left) = (lanes(self.isa), self.cols - self.col);
+        let vectors = left.div_ceil(lanes).div_ceil(self.panels);
+        let cols = left.min(vectors * lanes);
+        let panel = Panel { col: self.col, cols, vectors, line: self.line };
+        self.line += (self.steps * vectors * lanes).div_ceil(LINE);
+        self.col += cols;
+        self.panels -= 1;
+        Some(panel)
+    }
+}
+
+/// The right operand of products (k x n), packed once for many uses.
+///
+/// The arrangement depends on the instruction set, the numbers of a product do
+/// not. Memory is kept from one packing to the next.
+pub struct Packed {
+    /// The path of the machine, and the one taken for the present operand.
+    best: Isa,
+    isa: Isa,
+    steps: usize,
+    cols: usize,
+    lines: Vec<Line>,
+    /// Room for some of the left operand.
+    aside: Vec<Line>,
+}
+
+impl Default for Packed {
+    fn default() -> Self {
+        Self::on(if possible(isa()) { isa() } else { Isa::Portable })
+    }
+}
+
+impl Packed {
+    /// An empty operand for a path that is possible here.
+    pub(super) fn on(isa: Isa) -> Self {
+        assert!(possible(isa), "{isa:?} is not available here");
+        Self { best: isa, isa, steps: 0, cols: 0, lines: Vec::new(), aside: Vec::new() }
+    }
+
+    /// The path the operand is packed for.
+    pub(super) fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// The inner dimension, k.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// The columns, n.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    pub(super) fn panels(&self) -> Cut {
+        Cut::new(self.isa, self.steps, self.cols)
+    }
+
+    pub(super) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// The panels to be filled, and room for `count` other numbers.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn parts_mut(&mut self, count: usize) -> (&mut [Line], &mut [Line]) {
+        self.aside.resize(self.aside.len().max(count.div_ceil(LINE)), Line([0.0; LINE]));
+        (&mut self.lines, &mut self.aside)
+    }
+
+    /// Packs an operand given as its k rows of n numbers.
+    pub fn rows(&mut self, b: Rows) {
+        super::check(b);
+        self.arrange(b.rows, b.cols);
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `on` made sure of the instruction set, `check` of the view.
+            Isa::Avx512 => unsafe { self.fill_rows::<Avx512>(b) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Isa::Avx2 => unsafe { self.fill_rows::<Avx2>(b) },
+            _ => self.fill(|step, col| b.row(step)[col]),
+        }
+    }
+
+    /// Packs an operand given by its transpose: n rows of k numbers.
+    pub fn columns(&mut self, b: Rows) {
+        super::check(b);
+        self.arrange(b.cols, b.rows);
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `on` made sure of the instruction set, `check` of the view.
+            Isa::Avx512 => unsafe { self.fill_columns::<Avx512>(b) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Isa::Avx2 => unsafe { self.fill_columns::<Avx2>(b) },
+            _ => self.fill(|step, col| b.row(col)[step]),
+        }
+    }
+
+    /// Takes the shape and makes room for it.
+    pub(super) fn arrange(&mut self, steps: usize, cols: usize) {
+        self.isa = suited(self.best, cols);
+        (self.steps, self.cols) = (steps, cols);
+        let mut cut = self.panels();
+        cut.by_ref().for_each(drop);
+        if self.lines.len() < cut.line {
+            self.lines.resize(cut.line, Line([0.0; LINE]));
+        }
+    }
+
+    /// Packs number by number: panels of one line per step.
+    fn fill(&mut self, number: impl Fn(usize, usize) -> Real) {
+        for panel in self.panels() {
+            let lines = &mut self.lines[panel.line..][..self.steps];
+            for (step, line) in lines.iter_mut().enumerate() {
+                line.0 =
+                    std::array::from_fn(|c| if c < panel.cols { number(step, panel.col + c) } else { 0.0 });
+            }
+        }
+    }
+
+    /// # Safety
+    /// The machine must have the instruction set, and `b` must be checked and
+    /// of the shape last arranged for.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn fill_rows<S: Set>(&mut self, b: Rows) {
+        let to = self.lines.as_mut_ptr();
+        // Some rows at a time, so that they are read from end to end.
+        let panels = self.panels();
+        for (first, p) in (0..b.rows).step_by(SOME).flat_map(|first| panels.map(move |p| (first, p))) {
+            let steps = (b.rows - first).min(SOME);
+            // SAFETY: `arrange` made room for `steps` by `vectors` from `line`
+            // on; the columns of the panel are columns of `b`.
+            unsafe {
+                let from = b.data.as_ptr().add(first * b.stride + p.col);
+                let to = to.add(p.line).cast::<Real>().add(first * p.vectors * S::V::LANES);
+                match p.vectors {
+                    1 => S::pack_rows::<1>(from, b.stride, steps, p.cols, to),
+                    2 => S::pack_rows::<2>(from, b.stride, steps, p.cols, to),
+                    3 => S::pack_rows::<3>(from, b.stride, steps, p.cols, to),
+                    _ => S::pack_rows::<4>(from, b.stride, steps, p.cols, to),
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// The machine must have the instruction set, and `b` must be checked and
+    /// of the shape last arranged for.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn fill_columns<S: Set>(&mut self, b: Rows) {
+        if b.cols == 0 {
+            return;
+        }
+        let to = self.lines.as_mut_ptr();
+        for p in self.panels() {
+            // SAFETY: as in `fill_rows`; the columns are rows of `b`.
+            unsafe {
+                let (from, to) = (b.data.as_ptr().add(p.col * b.stride), to.add(p.line).cast());
+                S::pack_columns(from, b.stride, b.cols, p.cols, to, p.vectors * S::V::LANES);
+            }
+        }
+    }
+}
+
+/// Copies `steps` rows of `cols` numbers to rows of `NV` whole vectors.
+///
+/// # Safety
+/// The memory must be there; `cols` must be more than `NV - 1` vectors.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn copy_rows<V: Vector, const NV: usize>(
+    from: *const Real,
+    stride: usize,
+    steps: usize,
+    cols: usize,
+    to: *mut Real,
+) {
+    // SAFETY: the mask hides the columns of the last vector that do not exist.
+    unsafe {
+        let mask = V::mask(cols - (NV - 1) * V::LANES);
+        for step in 0..steps {
+            let (from, to) = (from.add(step * stride), to.add(step * NV * V::LANES));
+            for v in 0..NV - 1 {
+                V::load(from.add(v * V::LANES)).store(to.add(v * V::LANES));
+            }
+            let last = (NV - 1) * V::LANES;
+            V::load_part(from.add(last), mask).store(to.add(last));
+        }
+    }
+}
+
+/// Copies `cols` rows of `steps` numbers, transposing them, to `steps` rows of
+/// `width` numbers, of which those after `cols` become zero.
+///
+/// Goes by squares of a line each way, so that every line is read and written
+/// at once.
+///
+/// # Safety
+/// The memory must be there; `width` must be a multiple of 8, AVX2 be enabled.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn copy_columns(
+    from: *const Real,
+    stride: usize,
+    steps: usize,
+    cols: usize,
+    to: *mut Real,
+    width: usize,
+) {
+    for far in (0..width).step_by(LINE) {
+        for step in (0..steps).step_by(LINE) {
+            for (col, step) in
+                [(far, step), (far + SIDE, step), (far, step + SIDE), (far + SIDE, step + SIDE)]
+            {
+                if col >= width || step >= steps {
+                    continue;
+                }
+                // SAFETY: the square begins within the operand and the panel.
+                unsafe {
+                    let (from, to) =
+                        (from.add(col.min(cols - 1) * stride + step), to.add(step * width + col));
+                    if col + SIDE <= cols && step + SIDE <= steps {
+                        square(whole(from, stride), to, width, SIDE);
+                    } else {
+                        let rows = (steps - step).min(SIDE);
+                        square(part(from, stride, cols.saturating_sub(col), rows), to, width, rows);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The side of the squares that are transposed in registers.
+#[cfg(target_arch = "x86_64")]
+const SIDE: usize = 8;
+
+/// Four rows beside the four after them: first their first halves, then their
+/// second ones.
+#[cfg(target_arch = "x86_64")]
+type Halves = [[__m256; 4]; 2];
+
+/// Reads a square from `SIDE` rows.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn whole(from: *const Real, stride: usize) -> Halves {
+    // SAFETY: the caller has AVX2 and all of the square.
+    unsafe {
+        let mut halves = [[_mm256_setzero_ps(); 4]; 2];
+        for (h, half) in halves.iter_mut().enumerate() {
+            for (r, pair) in half.iter_mut().enumerate() {
+                let at = from.add(r * stride + 4 * h);
+                let upper = _mm_loadu_ps(at.add(4 * stride).cast());
+                *pair = _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(_mm_loadu_ps(at.cast())), upper);
+            }
+        }
+        halves
+    }
+}
+
+/// Reads what there is of a square: `rows` rows of `steps` numbers.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn part(from: *const Real, stride: usize, rows: usize, steps: usize) -> Halves {
+    // SAFETY: the caller has AVX2; what is not there is not read.
+    unsafe {
+        let mask = <__m256 as Vector>::mask(steps);
+        let mut all = [_mm256_setzero_ps(); SIDE];
+        for (r, row) in all.iter_mut().enumerate().take(rows) {
+            *row = <__m256 as Vector>::load_part(from.add(r * stride), mask);
+        }
+        let mut halves = [[_mm256_setzero_ps(); 4]; 2];
+        for r in 0..4 {
+            halves[0][r] = _mm256_permute2f128_ps::<0x20>(all[r], all[r + 4]);
+            halves[1][r] = _mm256_permute2f128_ps::<0x31>(all[r], all[r + 4]);
+        }
+        halves
+    }
+}
+
+/// Writes the first `rows` rows of the transposed square.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn square(from: Halves, to: *mut Real, width: usize, rows: usize) {
+    for (h, x) in from.into_iter().enumerate() {
+        // SAFETY: the caller has AVX2 and room for the rows.
+        unsafe {
+            let (a, b) = (_mm256_unpacklo_ps(x[0], x[1]), _mm256_unpacklo_ps(x[2], x[3]));
+            let (c, d) = (_mm256_unpackhi_ps(x[0], x[1]), _mm256_unpackhi_ps(x[2], x[3]));
+            let out = [
+                _mm256_shuffle_ps::<0x44>(a, b),
+                _mm256_shuffle_ps::<0xee>(a, b),
+                _mm256_shuffle_ps::<0x44>(c, d),
+                _mm256_shuffle_ps::<0xee>(c, d),
+            ];
+            for (r, row) in out.into_iter().enumerate() {
+                if 4 * h + r < rows {
+                    row.store(to.add((4 * h + r) * width));
+                }
+            }
+        }
+    }
+}
