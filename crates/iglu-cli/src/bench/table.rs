@@ -84,7 +84,7 @@ fn row(p: &Phase) -> String {
 
 fn aggregation(a: &trial::Aggregation) -> String {
     format!(
-        "A X, {} columns: {:.4} s, {:.1} GB/s, {:.0} % of rows read at random ({:.1})",
+        "A X, {} columns: {:.4} s, {:.1} GB/s, {:.0} % of what memory gives (rows at random {:.1})",
         a.cols,
         a.seconds,
         a.gbytes,

@@ -16,7 +16,7 @@ use iglu::model::Preprocess;
 use iglu::network::{ModelShape, Network};
 use iglu::observe::Stopwatch;
 use iglu::side::Sides;
-use iglu::{Dataset, Error, Mat, Result};
+use iglu::{Dataset, Error, Mat, Result, Storage};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -66,11 +66,11 @@ pub struct Aggregation {
     pub cols: usize,
     /// Best of all repetitions.
     pub seconds: f64,
-    /// Bytes of the rows that are read, per second, in 10^9.
+    /// Bytes read and written, per second, in 10^9: rows of neighbours, their numbers, and the result.
     pub gbytes: f64,
-    /// The same where only rows are read at random, in 10^9.
+    /// Bytes per second of rows that are only read at random, in 10^9.
     pub limit_gbytes: f64,
-    /// Their quotient.
+    /// Share of the time that memory needs for these bytes at the measured rates.
     pub share: f64,
 }
 
@@ -280,9 +280,15 @@ fn aggregations(network: &Network, sides: &Sides, all: &Work, machine: &Machine)
             watch.seconds()
         };
         let seconds = (0..5).map(|_| time(&mut out)).fold(f64::INFINITY, f64::min);
-        let (gbytes, limit) =
-            ((4 * entries * cols) as f64 / seconds / 1e9, machine.gather(side.nodes(), cols) / 1e9);
-        Aggregation { cols, seconds, gbytes, limit_gbytes: limit, share: gbytes / limit }
+        let mut work = Work::default();
+        work.sum(side.nodes(), (cols, Storage::F32), entries, side.nodes());
+        Aggregation {
+            cols,
+            seconds,
+            gbytes: work.bytes() / seconds / 1e9,
+            limit_gbytes: machine.gather(side.nodes(), cols) / 1e9,
+            share: machine.memory_seconds(&work) / seconds,
+        }
     };
     widths.into_iter().map(one).collect()
 }

@@ -78,7 +78,7 @@ impl Work {
     }
 
     /// `rows` sums of `entries` rows of a table of `n` in all.
-    fn sum(&mut self, n: usize, x: Kept, entries: usize, rows: usize) {
+    pub fn sum(&mut self, n: usize, x: Kept, entries: usize, rows: usize) {
         self.sparse_flops += 2.0 * (entries * x.0) as f64;
         self.gather(n, x, entries as f64);
         self.gathered.last_mut().expect("just gathered").summed = true;
@@ -100,7 +100,7 @@ impl Work {
 }
 
 /// Columns, and how they are kept.
-type Kept = (usize, Storage);
+pub type Kept = (usize, Storage);
 
 /// `X^k`, what is aggregated of it, or `alpha^k`.
 fn table(network: &Network, k: usize) -> Kept {
