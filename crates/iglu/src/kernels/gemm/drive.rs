@@ -1,4 +1,4 @@
-//! The loops around the micro-kernel.
+//! The loops around the tiles of a product.
 #![expect(unsafe_code, reason = "vectors are read and written through pointers")]
 
 use super::panels::{Cut, Line, Packed, Panel, lanes};
@@ -9,15 +9,14 @@ use crate::Real;
 use crate::kernels::{Rows, RowsMut};
 use std::iter::Take;
 
-/// Rows of the left operand of `a b` that meet all panels before the next ones
-/// do: few enough for the second level cache to hold a chunk of them.
+/// Rows of the left operand of `a b` that meet all panels before the next ones do: few enough for the second level
+/// cache to hold a chunk of them.
 const BAND: usize = 192;
 
 /// Numbers from one row to the next from which on rows of a column push each other out of the first cache: a page.
 const FAR: usize = 4096 / size_of::<Real>();
 
-/// The right operand as the drivers see it: panels, and if `F` (fresh) the
-/// matrix they are yet to be filled from.
+/// The right operand as the drivers see it: panels, and if `F` (fresh) the matrix they are yet to be filled from.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a, const F: bool> {
     panels: Cut,
@@ -83,12 +82,11 @@ struct Job<L, R> {
 /// `c (+)= a b`, or `c (+)= a^T b` if `T`.
 ///
 /// # Safety
-/// The machine must have the instruction set; the views must be checked, and
-/// the shapes fit; no dimension is zero.
+/// The machine must have the instruction set; the views must be checked, and the shapes fit; no dimension is zero.
 pub(super) unsafe fn product<S: Set, const T: bool, const F: bool>(
-    a: Rows,
-    b: Source<F>,
-    c: &mut RowsMut,
+    a: Rows<'_>,
+    b: Source<'_, F>,
+    c: &mut RowsMut<'_>,
     into: Into,
 ) {
     for first in (0..b.steps).step_by(KC) {
@@ -133,9 +131,8 @@ impl<const F: bool> Chunk<'_, F> {
         })
     }
 
-    /// One panel against the rows `row..row + count` of the result, which are
-    /// those of `a`. The first tile ever to meet a panel fills it, if need be:
-    /// its stores hide behind the arithmetic.
+    /// One panel against the rows `row..row + count` of the result, which are those of `a`. The first tile ever to
+    /// meet a panel fills it, if need be: its stores hide behind the arithmetic.
     unsafe fn panel<S: Set, L: Left>(&self, a: L, panel: &Panel, row: usize, count: usize) {
         let to = self.c.to.wrapping_add(row * self.c.stride + panel.col);
         let mut c = Out { to, cols: panel.cols, ..self.c };
@@ -171,8 +168,8 @@ unsafe fn in_place<S: Set, const F: bool>(a: Rows<'_>, chunk: Chunk<'_, F>) {
     }
 }
 
-/// A chunk of `a^T b`: a group of columns of `a` at a time goes against panels, read in place where rows are so short that the
-/// first cache can hold a column of them; else copied together.
+/// A chunk of `a^T b`: a group of columns of `a` at a time goes against panels, read in place where rows are so short
+/// that the first cache can hold a column of them; else copied together.
 unsafe fn across<S: Set, const F: bool>(a: Rows<'_>, chunk: Chunk<'_, F>) {
     for panels in chunk.groups() {
         for row in (0..chunk.rows).step_by(GROUP) {
@@ -208,14 +205,14 @@ unsafe fn gather(from: *const Real, stride: usize, (steps, width): (usize, usize
     }
 }
 
-/// Rows of the tile that fills a panel: narrow panels take less than a full one,
-/// as there are not registers enough for all the addresses.
+/// Rows of the tile that fills a panel: narrow panels take less than a full one, as there are not registers enough
+/// for all the addresses.
 fn filling<V: Vector>(vectors: usize) -> usize {
     if (V::LANES, vectors) == (16, 4) || (V::LANES, vectors) == (8, 2) { 6 } else { 4 }
 }
 
-/// All rows of a job: full tiles, then ever smaller ones. The sizes keep about
-/// 24 accumulators of the 32 (AVX-512) or 12 of the 16 (AVX2) registers busy.
+/// All rows of a job: full tiles, then ever smaller ones. The sizes keep about 24 accumulators of the 32 (AVX-512) or
+/// 12 of the 16 (AVX2) registers busy.
 unsafe fn rows<S: Set, L: Left, R: Right>(job: Job<L, R>, vectors: usize, rows: usize) {
     let work = &mut Work { job, rows };
     // SAFETY: passed on; `vectors` are those of the panel.

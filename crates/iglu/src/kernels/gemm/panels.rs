@@ -1,5 +1,8 @@
 //! The right operand of a product, arranged in panels.
-#![expect(unsafe_code, reason = "vectors are read and written through pointers")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "vectors are read and written through pointers")
+)]
 
 #[cfg(target_arch = "x86_64")]
 use super::vector::{Avx2, Avx512, Set, Vector};
@@ -87,7 +90,7 @@ impl Cut {
     }
 }
 
-#[allow(clippy::copy_iterator)] // Walked anew for every band of rows.
+#[expect(clippy::copy_iterator, reason = "walked anew for every band of rows")]
 impl Iterator for Cut {
     type Item = Panel;
 
@@ -108,8 +111,8 @@ impl Iterator for Cut {
 
 /// The right operand of products (k x n), packed once for many uses.
 ///
-/// The arrangement depends on the instruction set, the numbers of a product do
-/// not. Memory is kept from one packing to the next.
+/// The arrangement depends on the instruction set, the numbers of a product do not. Memory is kept from one packing
+/// to the next.
 pub struct Packed {
     /// The path of the machine, and the one taken for the present operand.
     best: Isa,
@@ -165,7 +168,7 @@ impl Packed {
     }
 
     /// Packs an operand given as its k rows of n numbers.
-    pub fn rows(&mut self, b: Rows) {
+    pub fn rows(&mut self, b: Rows<'_>) {
         super::check(b);
         self.arrange(b.rows, b.cols);
         match self.isa {
@@ -180,7 +183,7 @@ impl Packed {
     }
 
     /// Packs an operand given by its transpose: n rows of k numbers.
-    pub fn columns(&mut self, b: Rows) {
+    pub fn columns(&mut self, b: Rows<'_>) {
         super::check(b);
         self.arrange(b.cols, b.rows);
         match self.isa {
@@ -217,17 +220,16 @@ impl Packed {
     }
 
     /// # Safety
-    /// The machine must have the instruction set, and `b` must be checked and
-    /// of the shape last arranged for.
+    /// The machine must have the instruction set, and `b` must be checked and of the shape last arranged for.
     #[cfg(target_arch = "x86_64")]
-    unsafe fn fill_rows<S: Set>(&mut self, b: Rows) {
+    unsafe fn fill_rows<S: Set>(&mut self, b: Rows<'_>) {
         let to = self.lines.as_mut_ptr();
         // Some rows at a time, so that they are read from end to end.
         let panels = self.panels();
         for (first, p) in (0..b.rows).step_by(SOME).flat_map(|first| panels.map(move |p| (first, p))) {
             let steps = (b.rows - first).min(SOME);
-            // SAFETY: `arrange` made room for `steps` by `vectors` from `line`
-            // on; the columns of the panel are columns of `b`.
+            // SAFETY: `arrange` made room for `steps` by `vectors` from `line` on; the columns of the panel are
+            // columns of `b`.
             unsafe {
                 let from = b.data.as_ptr().add(first * b.stride + p.col);
                 let to = to.add(p.line).cast::<Real>().add(first * p.vectors * S::V::LANES);
@@ -242,10 +244,9 @@ impl Packed {
     }
 
     /// # Safety
-    /// The machine must have the instruction set, and `b` must be checked and
-    /// of the shape last arranged for.
+    /// The machine must have the instruction set, and `b` must be checked and of the shape last arranged for.
     #[cfg(target_arch = "x86_64")]
-    unsafe fn fill_columns<S: Set>(&mut self, b: Rows) {
+    unsafe fn fill_columns<S: Set>(&mut self, b: Rows<'_>) {
         if b.cols == 0 {
             return;
         }
@@ -287,11 +288,10 @@ pub(super) unsafe fn copy_rows<V: Vector, const NV: usize>(
     }
 }
 
-/// Copies `cols` rows of `steps` numbers, transposing them, to `steps` rows of
-/// `width` numbers, of which those after `cols` become zero.
+/// Copies `cols` rows of `steps` numbers, transposing them, to `steps` rows of `width` numbers, of which those after
+/// `cols` become zero.
 ///
-/// Goes by squares of a line each way, so that every line is read and written
-/// at once.
+/// Goes by squares of a line each way, so that every line is read and written at once.
 ///
 /// # Safety
 /// The memory must be there; `width` must be a multiple of 8, AVX2 be enabled.
@@ -333,8 +333,7 @@ pub(super) unsafe fn copy_columns(
 #[cfg(target_arch = "x86_64")]
 const SIDE: usize = 8;
 
-/// Four rows beside the four after them: first their first halves, then their
-/// second ones.
+/// Four rows beside the four after them: first their first halves, then their second ones.
 #[cfg(target_arch = "x86_64")]
 type Halves = [[__m256; 4]; 2];
 

@@ -1,5 +1,5 @@
-//! The path without vector instructions of its own: arrays that the compiler turns into whatever vectors there are. Products
-//! and sums are fused where every processor of the target does that.
+//! The path without vector instructions of its own: arrays that the compiler turns into whatever vectors there are.
+//! Products and sums are fused where every processor of the target does that.
 
 use super::panels::{LINE, Line, Packed, Panel};
 use super::{Into, KC};
@@ -29,7 +29,13 @@ pub(super) fn product<const T: bool>(a: Rows<'_>, b: &Packed, c: &mut RowsMut<'_
 }
 
 /// The sums of a tile over one chunk. Rows that do not exist repeat the last.
-fn tile<const T: bool>(a: Rows, right: &[Line], first: usize, row: usize, rows: usize) -> [[Real; LINE]; MR] {
+fn tile<const T: bool>(
+    a: Rows<'_>,
+    right: &[Line],
+    first: usize,
+    row: usize,
+    rows: usize,
+) -> [[Real; LINE]; MR] {
     let mut sums = [[0.0; LINE]; MR];
     let which: [usize; MR] = std::array::from_fn(|r| row + r.min(rows - 1));
     if T {
@@ -57,7 +63,7 @@ fn term(sums: &mut [[Real; LINE]; MR], left: [Real; MR], right: &Line) {
 }
 
 /// Stores the sums or adds them to the result.
-fn write(sums: &[[Real; LINE]], c: &mut RowsMut, panel: &Panel, row: usize, add: bool) {
+fn write(sums: &[[Real; LINE]], c: &mut RowsMut<'_>, panel: &Panel, row: usize, add: bool) {
     for (r, sum) in sums.iter().enumerate() {
         let to = &mut c.data[(row + r) * c.stride + panel.col..][..panel.cols];
         for (to, &sum) in to.iter_mut().zip(sum) {

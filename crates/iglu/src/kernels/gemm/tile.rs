@@ -1,4 +1,4 @@
-//! The micro-kernel: one tile of the result, held in registers.
+//! One tile of a result, held in registers: the innermost loops.
 #![expect(unsafe_code, reason = "vectors are read and written through pointers")]
 
 use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
@@ -7,12 +7,11 @@ use super::panels::LINE;
 use super::vector::Vector;
 use crate::Real;
 
-/// Steps of the inner loop between the kernel's own prefetches: those that the
-/// numbers of one cache line last for.
+/// Steps of the inner loop between the kernel's own prefetches: those that the numbers of one cache line last for.
 const BLOCK: usize = LINE;
 
-/// Columns of the left operand of `a^T b` that meet all panels before the next
-/// ones do: a multiple of the rows of all full tiles, and some whole lines.
+/// Columns of the left operand of `a^T b` that meet all panels before the next ones do: a multiple of the rows of all
+/// full tiles, and some whole lines.
 pub(super) const GROUP: usize = 48;
 
 /// Where a tile finds the numbers of the left operand.
@@ -47,8 +46,7 @@ pub(super) struct Across {
     pub next: Later,
 }
 
-/// Columns of the left operand to ask for, a share of the steps by each tile of
-/// the present group of `GROUP` columns.
+/// Columns of the left operand to ask for, a share of the steps by each tile of the present group of `GROUP` columns.
 #[derive(Clone, Copy)]
 pub(super) struct Later {
     pub from: *const Real,
@@ -168,8 +166,8 @@ impl Right for Ready {
 impl Right for Fresh {
     #[inline(always)]
     unsafe fn row<V: Vector, const NV: usize>(self, step: usize, mask: V::Mask) -> [V; NV] {
-        // SAFETY: within the operand and the panel, as the caller promises; the
-        // mask hides the columns that do not exist.
+        // SAFETY: within the operand and the panel, as the caller promises; the mask hides the columns that do not
+        // exist.
         unsafe {
             let mut right = [V::zero(); NV];
             for (v, right) in right.iter_mut().enumerate() {
@@ -201,9 +199,8 @@ pub(super) struct Out {
 /// `MR` rows by `NV` vectors of the result, over one chunk of `steps`.
 ///
 /// # Safety
-/// `a` must hold `MR` rows of `steps`, `b` the `steps` of `NV` vectors, `c` must
-/// have `MR` rows of `c.cols` columns, of which there are more than `NV - 1`
-/// vectors and at most `NV`.
+/// `a` must hold `MR` rows of `steps`, `b` the `steps` of `NV` vectors, `c` must have `MR` rows of `c.cols` columns,
+/// of which there are more than `NV - 1` vectors and at most `NV`.
 #[inline(always)]
 pub(super) unsafe fn tile<V: Vector, L: Left, R: Right, const MR: usize, const NV: usize>(
     mut a: L,
@@ -216,8 +213,7 @@ pub(super) unsafe fn tile<V: Vector, L: Left, R: Right, const MR: usize, const N
     unsafe {
         let mask = V::mask(c.cols - (NV - 1) * V::LANES);
         let mut sums = [[V::zero(); NV]; MR];
-        // The result is needed at the end: in a short chunk it is asked for at
-        // once, else some rows with each block.
+        // The result is needed at the end: in a short chunk it is asked for at once, else some rows with each block.
         let mut row = 0;
         if steps < BLOCK {
             for r in 0..MR {

@@ -1,8 +1,7 @@
 //! Vectors of the x86 instruction sets behind one private trait.
 //!
-//! All functions are inlined into functions that enable the instruction set
-//! (`Set::tile` and friends); elsewhere they must not be called. Pointers are
-//! to `Real`, but the paths are only taken when that is `f32`.
+//! All functions are inlined into functions that enable the instruction set (`Set::tile` and friends); elsewhere they
+//! must not be called. Pointers are to `Real`, but the paths are only taken when that is `f32`.
 #![expect(unsafe_code, reason = "vectors are read and written through pointers")]
 
 use std::arch::x86_64::{
@@ -19,8 +18,8 @@ use crate::Real;
 /// A register of numbers.
 ///
 /// # Safety
-/// Every function needs the instruction set of the implementing type; loads
-/// and stores need valid memory for the lanes they touch.
+/// Every function needs the instruction set of the implementing type; loads and stores need valid memory for the
+/// lanes they touch.
 pub(super) trait Vector: Copy {
     const LANES: usize;
     /// Selects the first lanes of a vector.
@@ -144,8 +143,8 @@ impl Vector for __m256 {
 /// An instruction set: the entries into code compiled for it.
 ///
 /// # Safety
-/// Every function needs a machine with the instruction set, and what the
-/// function of the same name in `tile` or `panels` needs.
+/// Every function needs a machine with the instruction set, and what the function of the same name in `tile` or
+/// `panels` needs.
 pub(super) trait Set {
     type V: Vector;
     unsafe fn tile<L: Left, R: Right, const MR: usize, const NV: usize>(a: L, b: R, steps: usize, c: Out);
