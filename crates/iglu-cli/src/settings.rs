@@ -52,7 +52,7 @@ pub struct SettingsArgs {
     /// Numbers that embeddings and their gradients are kept in: f32, or bf16 in half the memory
     #[arg(long, value_name = "KIND")]
     cache: Option<String>,
-    /// Numbers that dense products multiply: f32, or bf16, which is faster on processors with AMX only
+    /// Numbers that dense products multiply: f32, or bf16, faster on processors with AMX or AVX-512 BF16
     #[arg(long, value_name = "KIND")]
     precision: Option<String>,
     /// Skip connections: `1->3,0->2`, or dense (every layer to every later one)

@@ -13,8 +13,7 @@ use crate::settings::{self, SettingsArgs};
 use crate::{text, threads};
 use clap::value_parser;
 use iglu::config::{Config, DataConfig};
-use iglu::kernels::gemm::Precision;
-use iglu::kernels::tiles;
+use iglu::kernels::gemm::{Precision, Unit, unit};
 use iglu::observe::Stopwatch;
 use iglu::run::Trials;
 use iglu::{Dataset, Result};
@@ -185,9 +184,9 @@ impl TrainArgs {
 
     /// Says so where a budget or the processor makes the run slower.
     fn tell(&self, trials: Trials, config: &Config) {
-        if config.network.precision == Precision::Bf16 && !tiles::native() && !self.quiet {
+        if config.network.precision == Precision::Bf16 && unit() == Unit::None && !self.quiet {
             text::note(
-                "note: this machine has no AMX for --precision bf16: rounded numbers are multiplied in f32, slower than f32 itself",
+                "note: this machine has neither AMX nor AVX-512 with BF16 for --precision bf16: rounded numbers are multiplied in f32, slower than f32 itself",
             );
         }
         if trials == Trials::OneByOne && self.memory.is_some() && !self.quiet {

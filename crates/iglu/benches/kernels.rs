@@ -3,12 +3,12 @@
 //! Threads: `RAYON_NUM_THREADS`. A word keeps the lines that contain it.
 #![expect(clippy::print_stdout, reason = "this is its result")]
 
-use iglu::kernels::gemm::Precision;
+use iglu::kernels::gemm::{Precision, unit};
 use iglu::kernels::limits::{self, Form, Product};
 use iglu::kernels::lines::Lines;
 use iglu::kernels::rowwise::{self, Affine, AffineGrad, Mask};
 use iglu::kernels::spmm::{SparseView, spmm};
-use iglu::kernels::{Rows, RowsMut, isa, tiles};
+use iglu::kernels::{Rows, RowsMut, isa};
 use iglu::lazy::Lazy;
 use iglu::observe::Stopwatch;
 use iglu::optim::{OptimOptions, Optimiser};
@@ -55,21 +55,20 @@ impl Bench {
         let in_numbers = |precision, form, m, k, n| limits::product(Product { precision, form, m, k, n });
         let rate = |form, m, k, n| in_numbers(Precision::F32, form, m, k, n);
         let square = rate(Form::Nn, 512, 512, 512);
-        println!(
-            "product square 512: {:.1} GFLOP/s, {:.0} % of the peak",
-            square / 1e9,
-            100.0 * square / self.peak
-        );
+        if self.wants("product square 512") {
+            let share = 100.0 * square / self.peak;
+            println!("product square 512: {:.1} GFLOP/s, {share:.0} % of the peak", square / 1e9);
+        }
         for (form, m, k, n) in [
             (Form::Nn, 512, 512, 512),
             (Form::Nn, 256, 256, 256),
             (Form::Tn, 256, 256, 256),
             (Form::Nt, 256, 256, 256),
         ] {
-            let name = format!("product of bf16 {form:?} {m} x {k} x {n}");
+            let name = format!("product of Bf16 {form:?} {m} x {k} x {n}");
             if self.wants(&name) {
                 let times = in_numbers(Precision::Bf16, form, m, k, n) / rate(form, m, k, n);
-                println!("{name}: {times:.2} times as fast as f32 (AMX: {})", tiles::native());
+                println!("{name}: {times:.2} times as fast as f32 (unit: {:?})", unit());
             }
         }
         for odd in [40, 47, 50, 100, 121, 128, 256, 602] {
@@ -209,12 +208,16 @@ impl Bench {
     fn steps(&self) {
         const NODES: usize = 40_000;
         for (width, batch) in [(128, 512), (256, 512), (256, 2048), (512, 1024), (512, 4096), (1024, 1024)] {
-            for activation in [Activation::Relu, Activation::Gelu] {
-                let name = format!("step {width} wide, batch {batch}, {activation:?}");
+            for (precision, activation) in [
+                (Precision::F32, Activation::Relu),
+                (Precision::F32, Activation::Gelu),
+                (Precision::Bf16, Activation::Relu),
+            ] {
+                let name = format!("step {width} wide, batch {batch}, {activation:?}, {precision:?}");
                 if !self.wants(&name) {
                     continue;
                 }
-                let program = layer(width, activation);
+                let program = layer(width, activation, precision);
                 let (z, x, alpha) =
                     (random(NODES, width, 1), random(NODES, width, 2), Table::Full(random(NODES, width, 3)));
                 let share = self.step(&program, [&z, &x], &alpha, batch);
@@ -271,8 +274,8 @@ fn grouped(blocks: u64, each: u64, degree: u64) -> Graph {
 }
 
 /// `dropout(relu(norm([z | x] W + b)))`.
-fn layer(width: usize, activation: Activation) -> Program {
-    let mut b = Builder::default();
+fn layer(width: usize, activation: Activation, precision: Precision) -> Program {
+    let mut b = Builder::with_precision(precision);
     let z = b.input(Source::Aggregate { layer: 2, part: 0 }, width);
     let x = b.input(Source::Embedding(1), width);
     let (z, x) = (b.dropout(z, 0.2), b.dropout(x, 0.2));
@@ -290,9 +293,7 @@ fn main() {
     pool.install(|| {
         let bench = Bench { word, peak: limits::peak() };
         println!("{:?} on {threads} threads: {:.1} GFLOP/s", isa(), bench.peak / 1e9);
-        if bench.wants("product") || bench.word.starts_with("product") {
-            bench.products();
-        }
+        bench.products();
         bench.rowwise();
         bench.aggregation();
         bench.orders();

@@ -1,8 +1,7 @@
 //! What the machine can do, measured in the run that it judges; every rate once per trial at most, the best kept.
 
-use iglu::kernels::gemm::Precision;
+use iglu::kernels::gemm::{self, Precision, Unit};
 use iglu::kernels::limits::{self, Form, Product};
-use iglu::kernels::tiles;
 use iglu::kernels::{Isa, isa};
 use iglu::lazy::work::Work;
 use serde::Serialize;
@@ -27,8 +26,8 @@ pub struct Machine {
 pub struct Summary {
     /// Instruction set in use.
     pub instructions: &'static str,
-    /// Whether products of bf16 run on AMX.
-    pub amx: bool,
+    /// What multiplies rounded numbers.
+    pub bf16: Unit,
     /// Worker threads.
     pub threads: usize,
     /// Fused multiply-adds in registers.
@@ -114,7 +113,7 @@ impl Machine {
                 Isa::Avx2 => "avx2",
                 _ => "portable",
             },
-            amx: tiles::native(),
+            bf16: gemm::unit(),
             threads: rayon::current_num_threads(),
             peak_gflops: self.peak / 1e9,
             square_gflops: self.product(SQUARE) / 1e9,

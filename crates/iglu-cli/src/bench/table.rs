@@ -3,7 +3,7 @@
 use super::phase::Phase;
 use super::trial::Trial;
 use super::{Bench, trial};
-use iglu::kernels::gemm::Precision;
+use iglu::kernels::gemm::{Precision, Unit};
 use iglu::kernels::limits::Form;
 use iglu_report::numbers::{bytes, grouped};
 
@@ -16,7 +16,11 @@ pub fn table(bench: &Bench) -> String {
         format!(
             "{}{} on {} threads: {:.0} GFLOP/s fused multiply-add, {:.0} in square products, {:.1} GB/s in order",
             m.instructions,
-            if m.amx { " with AMX" } else { "" },
+            match m.bf16 {
+                Unit::Matrix => " with AMX",
+                Unit::Words => " with BF16",
+                _ => "",
+            },
             m.threads,
             m.peak_gflops,
             m.square_gflops,

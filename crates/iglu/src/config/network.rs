@@ -80,7 +80,7 @@ pub struct NetworkConfig {
     /// How embeddings, their aggregates and gradients, and scaled dense features are kept: `f32`, or `bf16` in half the
     /// memory.
     pub cache: Storage,
-    /// The numbers that dense products multiply: `f32`, or `bf16` on processors with AMX.
+    /// The numbers that dense products multiply: `f32`, or `bf16` on processors made for it.
     pub precision: Precision,
     /// Settings of single layers.
     pub each: Vec<LayerOverride>,

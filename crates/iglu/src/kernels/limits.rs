@@ -4,7 +4,7 @@
 //! Every rate is that of all threads of the present pool together, each working on its own: the best of a few
 //! repetitions, since disturbances only ever slow a loop down.
 
-use super::gemm::{self, Into, Packed, Precision};
+use super::gemm::{Into, Packed, Precision};
 use super::vecmath::madd;
 use super::{Isa, Rows, RowsMut, isa, pages, prefetch_row, simd_fn};
 use crate::Real;
@@ -121,24 +121,20 @@ pub fn product(p: Product) -> f64 {
     // Weights are arranged once for many products.
     let mut weights = Packed::default();
     match p.form {
-        Form::Nt => weights.columns(Rows::dense(&b, p.n, p.k)),
-        Form::Nn | Form::Tn => weights.rows(Rows::dense(&b, p.k, p.n)),
+        Form::Nt => weights.columns(Rows::dense(&b, p.n, p.k), p.precision),
+        Form::Nn | Form::Tn => weights.rows(Rows::dense(&b, p.k, p.n), p.precision),
     }
     rate(p.flops(), || {
         let mine = &results[rayon::current_thread_index().unwrap_or(0)];
         let mut kept = mine.lock().unwrap_or_else(PoisonError::into_inner);
         let (c, spare) = &mut *kept;
         let c = RowsMut::dense(c, p.m, p.n);
-        match (p.form, p.precision) {
-            (Form::Nn | Form::Nt, Precision::F32) => {
-                gemm::nn_packed(Rows::dense(&a, p.m, p.k), &weights, c, Into::Set);
+        match p.form {
+            Form::Nn | Form::Nt => weights.product(Rows::dense(&a, p.m, p.k), c, Into::Set),
+            Form::Tn => {
+                let operands = (Rows::dense(&a, p.k, p.m), Rows::dense(&b, p.k, p.n));
+                spare.transposed(operands, c, Into::Set, p.precision);
             }
-            (Form::Tn, Precision::F32) => {
-                gemm::tn_within(Rows::dense(&a, p.k, p.m), Rows::dense(&b, p.k, p.n), c, Into::Set, spare);
-            }
-            (Form::Nn, other) => other.nn(Rows::dense(&a, p.m, p.k), Rows::dense(&b, p.k, p.n), c, Into::Set),
-            (Form::Tn, other) => other.tn(Rows::dense(&a, p.k, p.m), Rows::dense(&b, p.k, p.n), c, Into::Set),
-            (Form::Nt, other) => other.nt(Rows::dense(&a, p.m, p.k), Rows::dense(&b, p.n, p.k), c, Into::Set),
         }
     })
 }

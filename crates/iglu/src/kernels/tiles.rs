@@ -9,7 +9,7 @@
 mod amx;
 
 use super::gemm::Into;
-use super::stored::{Bf16, Stored};
+use super::gemm::words::word;
 use super::vecmath::madd;
 use super::{Rows, RowsMut, simd_fn};
 use crate::Real;
@@ -77,16 +77,6 @@ fn with_block(
         }
     }
     work(Rows::dense(&copy, high, wide));
-}
-
-/// Two rounded numbers in a word; those below 2^-126 are 0, as the instruction takes them.
-#[inline(always)]
-fn word(first: Real, second: Real) -> u32 {
-    let bits = |v: Real| {
-        let bits = u32::from(Bf16::of(v).bits());
-        if bits & 0x7f80 == 0 { 0 } else { bits }
-    };
-    bits(first) | bits(second) << 16
 }
 
 simd_fn! {
@@ -212,29 +202,53 @@ fn plain(rows: [&[Tile]; 2], columns: [&[Tile]; 2]) -> Square {
 
 /// Whether the processor multiplies tiles by itself, and the system lets it.
 pub fn native() -> bool {
-    !matches!(Multiplier::new(), Multiplier::Plain)
+    #[cfg(all(target_arch = "x86_64", target_os = "linux", not(feature = "f64")))]
+    {
+        amx::usable()
+    }
+    #[cfg(not(all(target_arch = "x86_64", target_os = "linux", not(feature = "f64"))))]
+    {
+        false
+    }
+}
+
+/// A right operand in tiles. Memory is kept from one to the next.
+#[derive(Default)]
+pub struct Tiles {
+    /// Those of the first 16 columns first; columns are taken in twos of 16.
+    all: Vec<Tile>,
+    terms: usize,
+    cols: usize,
+}
+
+impl Tiles {
+    /// Takes an operand.
+    pub fn take(&mut self, b: Operand<'_>) {
+        (self.terms, self.cols) = (b.rows(), b.cols());
+        fill(&mut self.all, self.cols, self.terms, |j, t, tile| right(b, t, j, tile));
+    }
+}
+
+/// Makes the tiles of `count` rows or columns with so many terms each.
+fn fill(tiles: &mut Vec<Tile>, count: usize, terms: usize, make: impl Fn(usize, usize, &mut Tile)) {
+    let depth = terms.div_ceil(DEPTH);
+    let all = pairs(count) * depth;
+    tiles.resize(tiles.len().max(all), Tile([0; SIDE * SIDE]));
+    tiles.iter_mut().enumerate().take(all).for_each(|(at, tile)| make(at / depth, at % depth, tile));
 }
 
 thread_local! {
-    /// Room for the tiles of both operands, kept from product to product.
-    static ROOM: Cell<[Vec<Tile>; 2]> = const { Cell::new([Vec::new(), Vec::new()]) };
+    /// Room for the tiles of the left operand, kept from product to product.
+    static ROOM: Cell<Vec<Tile>> = const { Cell::new(Vec::new()) };
 }
 
 /// `c = a b` (`m x k`, `k x n`).
-pub fn product(a: Operand<'_>, b: Operand<'_>, mut c: RowsMut<'_>, into: Into) {
-    assert_eq!((a.cols(), a.rows(), b.cols()), (b.rows(), c.rows, c.cols), "shapes of a product");
-    let depth = a.cols().div_ceil(DEPTH);
-    let [high, wide] = [c.rows, c.cols].map(pairs);
-    let [mut lefts, mut rights] = ROOM.take();
-    let fill = |tiles: &mut Vec<Tile>, count: usize, make: &dyn Fn(usize, usize, &mut Tile)| {
-        tiles.resize(tiles.len().max(count * depth), Tile([0; SIDE * SIDE]));
-        let tiles = tiles.iter_mut().enumerate().take(count * depth);
-        tiles.for_each(|(at, tile)| make(at / depth, at % depth, tile));
-    };
-    fill(&mut lefts, high, &|i, t, tile| left(a, i, t, tile));
-    fill(&mut rights, wide, &|j, t, tile| right(b, t, j, tile));
-    multiply_all([&lefts[..high * depth], &rights[..wide * depth]], depth, &mut c, into);
-    ROOM.set([lefts, rights]);
+pub fn product(a: Operand<'_>, b: &Tiles, mut c: RowsMut<'_>, into: Into) {
+    assert_eq!((a.cols(), a.rows(), b.cols), (b.terms, c.rows, c.cols), "shapes of a product");
+    let mut lefts = ROOM.take();
+    fill(&mut lefts, c.rows, b.terms, |i, t, tile| left(a, i, t, tile));
+    multiply_all([&lefts, &b.all], b.terms.div_ceil(DEPTH), &mut c, into);
+    ROOM.set(lefts);
 }
 
 /// All tiles of both operands, `depth` of them for every 16 rows or columns.
@@ -274,8 +288,8 @@ fn put(sums: &Sums, row: usize, col: usize, c: &mut RowsMut<'_>, into: Into) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gemm::Precision;
     use super::super::reference;
+    use super::super::stored::{Bf16, Stored};
     use super::*;
     use crate::Mat;
 
@@ -301,14 +315,14 @@ mod tests {
             let (at, bt) = (reference::transpose(&a), reference::transpose(&b));
             for into in [Into::Set, Into::Add] {
                 let start = filled(m, n, 3);
-                let forms: [&dyn Fn(RowsMut<'_>); 3] = [
-                    &|c| Precision::Bf16.nn(view(&a), view(&b), c, into),
-                    &|c| Precision::Bf16.tn(view(&at), view(&b), c, into),
-                    &|c| Precision::Bf16.nt(view(&a), view(&bt), c, into),
-                ];
-                for form in forms {
-                    let mut c = start.clone();
-                    form(RowsMut::dense(c.data_mut(), m, n));
+                for (a, b) in [
+                    (Operand::Rows(view(&a)), Operand::Rows(view(&b))),
+                    (Operand::Columns(view(&at)), Operand::Rows(view(&b))),
+                    (Operand::Rows(view(&a)), Operand::Columns(view(&bt))),
+                ] {
+                    let (mut tiles, mut c) = (Tiles::default(), start.clone());
+                    tiles.take(b);
+                    product(a, &tiles, RowsMut::dense(c.data_mut(), m, n), into);
                     if into == Into::Add {
                         c.data_mut().iter_mut().zip(start.data()).for_each(|(c, s)| *c -= s);
                     }
@@ -316,14 +330,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn numbers_that_are_no_normal_ones_are_kept_or_zero() {
-        assert_eq!(word(1.0, -2.0), 0xc000_3f80);
-        assert_eq!(word(1e-39, -1e-39), 0, "below the least normal number");
-        assert_eq!(word(Real::INFINITY, 0.0), 0x7f80);
-        assert_ne!(word(Real::NAN, 0.0) & 0x7f, 0);
     }
 
     /// What the instruction does, bit by bit: sums of firsts and of seconds apart.

@@ -3,6 +3,7 @@
 
 use super::engine::Engine;
 use super::objective::Sampled;
+use crate::kernels::gemm::{Into, Precision};
 use crate::observe::LayerPoint;
 use crate::program::{Call, Dropping, Lanes, Norms, RowSet};
 use crate::{Error, Mat, Real, Result, Table};
@@ -96,12 +97,7 @@ fn spread(x: &Table) -> (usize, f64) {
     }
     let mut gram = Mat::zeros(n, n);
     let rows = crate::operator::rows_of(&sample);
-    crate::kernels::gemm::nt(
-        rows,
-        rows,
-        crate::operator::rows_of_mut(&mut gram),
-        crate::kernels::gemm::Into::Set,
-    );
+    Precision::F32.nt(rows, rows, crate::operator::rows_of_mut(&mut gram), Into::Set);
     let trace: f64 = (0..n).map(|i| f64::from(gram.row(i)[i])).sum();
     let square: f64 = gram.data().iter().map(|v| f64::from(*v).powi(2)).sum();
     (dead, if square > 0.0 { trace * trace / square } else { 0.0 })

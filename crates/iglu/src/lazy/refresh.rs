@@ -3,7 +3,7 @@
 use super::engine::{Engine, Moment};
 use super::objective::{Lazy, Task};
 use super::plan::Plan;
-use crate::kernels::gemm::{self, Into, Packed, Precision};
+use crate::kernels::gemm::{Into, Packed};
 use crate::kernels::stored::{self, Stored};
 use crate::kernels::{Rows, RowsMut, rowwise};
 use crate::look::Look;
@@ -406,9 +406,7 @@ fn add_mapped_back<T: Stored>(sent: &Mat, w: &Mat, map: LinearUse, alpha: &mut M
     let (from, to) = (sent.cols(), alpha.cols());
     let weights = Rows { data: &w.data()[map.first_row * w.cols()..], rows: to, cols: from, stride: from };
     let mut arranged = Packed::default();
-    if map.precision == Precision::F32 {
-        arranged.columns(weights);
-    }
+    arranged.columns(weights, map.precision);
     let blocks = alpha.data_mut().par_chunks_mut(BLOCK * to).zip(sent.data().par_chunks(BLOCK * from));
     blocks.for_each_init(
         || vec![0.0; BLOCK * to],
@@ -417,10 +415,7 @@ fn add_mapped_back<T: Stored>(sent: &Mat, w: &Mat, map: LinearUse, alpha: &mut M
             let mapped = &mut mapped[..alpha.len()];
             let out = RowsMut::dense(mapped, rows, to);
             let sent = Rows::dense(sent, rows, from);
-            match map.precision {
-                Precision::F32 => gemm::nn_packed(sent, &arranged, out, Into::Set),
-                Precision::Bf16 => map.precision.nt(sent, weights, out, Into::Set),
-            }
+            arranged.product(sent, out, Into::Set);
             stored::add(mapped, alpha);
         },
     );

@@ -8,7 +8,7 @@ mod back;
 use super::run::{NOWHERE, Partly};
 use super::weights::{Arranged, Term, Way};
 use super::{Op, Param, Program, Value};
-use crate::kernels::gemm::{self, Into, Packed, Precision};
+use crate::kernels::gemm::{Into, Packed, Precision};
 use crate::kernels::rowwise::{self, Affine, ColumnStats, Mask};
 use crate::kernels::sparse::{self, SparseBlock};
 use crate::kernels::spmm::{self, SparseView};
@@ -290,12 +290,17 @@ impl Weights {
     }
 
     /// The same as products read them.
-    fn arranged<'p>(&self, context: &Context<'_>, kept: &'p mut Arranged, way: Way) -> &'p Packed {
+    fn arranged<'p>(
+        &self,
+        context: &Context<'_>,
+        kept: &'p mut Arranged,
+        (way, precision): (Way, Precision),
+    ) -> &'p Packed {
         let (param, first, pieces) = (self.param.0, self.places[0], self.places.len());
-        kept.get(Term { param, first, rows: self.rows, pieces, way }, context.number, |packed| {
+        kept.get(Term { param, first, rows: self.rows, pieces, way, precision }, context.number, |packed| {
             self.read(context, |w| match way {
-                Way::Forward => packed.rows(w),
-                Way::Back => packed.columns(w),
+                Way::Forward => packed.rows(w, precision),
+                Way::Back => packed.columns(w, precision),
             });
         })
     }
@@ -446,12 +451,11 @@ impl Context<'_> {
             let weights = Weights { param: w, places, rows: self.program.raw.widths[v.0] };
             let target = RowsMut { data: &mut *out.data, rows: out.rows, cols: out.cols, stride: out.stride };
             let x = ws.value(self.program, v);
-            match (&ws.sparse[self.program.place(v).slot], precision) {
-                (Some(block), _) => weights.read(self, |w| sparse::nn(block, w, target, into)),
-                (None, Precision::F32) => {
-                    gemm::nn_packed(x, weights.arranged(self, &mut arranged, Way::Forward), target, into);
+            match &ws.sparse[self.program.place(v).slot] {
+                Some(block) => weights.read(self, |w| sparse::nn(block, w, target, into)),
+                None => {
+                    weights.arranged(self, &mut arranged, (Way::Forward, precision)).product(x, target, into);
                 }
-                (None, Precision::Bf16) => weights.read(self, |w| precision.nn(x, w, target, into)),
             }
         }
         ws.arranged = arranged;

@@ -1,6 +1,6 @@
 //! Weights arranged for products: once in a call, however many blocks a worker runs in it.
 
-use crate::kernels::gemm::Packed;
+use crate::kernels::gemm::{Packed, Precision};
 
 /// Which weights, and how they are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(super) struct Term {
     pub(super) pieces: usize,
     /// Forward as they are, backward transposed.
     pub(super) way: Way,
+    /// The numbers that are multiplied.
+    pub(super) precision: Precision,
 }
 
 /// A direction.

@@ -1,9 +1,9 @@
 //! The loops around the tiles of a product.
 #![expect(unsafe_code, reason = "vectors are read and written through pointers")]
 
-use super::panels::{Cut, Line, Packed, Panel, lanes};
+use super::panels::{Cut, Line, Panel, Panels, lanes};
 use super::tile::{Across, Fresh, GROUP, InPlace, Later, Left, Out, Ready, Right};
-use super::vector::{Set, Vector};
+use super::vector::{Sums, Vector};
 use super::{Into, KC};
 use crate::Real;
 use crate::kernels::{Rows, RowsMut};
@@ -30,13 +30,13 @@ pub(super) struct Source<'a, const F: bool> {
 
 impl Source<'_, false> {
     /// Panels that are filled.
-    pub fn ready(b: &Packed) -> Self {
+    pub fn ready(b: &Panels) -> Self {
         let matrix = Rows { data: &[], rows: 0, cols: 0, stride: 0 };
         let lines = b.lines().as_ptr().cast_mut();
         Self {
             panels: b.panels(),
             steps: b.steps(),
-            lanes: lanes(b.isa()),
+            lanes: lanes(b.path().isa),
             lines,
             matrix,
             aside: std::ptr::null_mut(),
@@ -46,8 +46,8 @@ impl Source<'_, false> {
 
 impl<'a> Source<'a, true> {
     /// Panels arranged for a matrix, to be filled on the way.
-    pub fn fresh(b: &mut Packed, matrix: Rows<'a>) -> Self {
-        let (panels, steps, lanes) = (b.panels(), b.steps(), lanes(b.isa()));
+    pub fn fresh(b: &mut Panels, matrix: Rows<'a>) -> Self {
+        let (panels, steps, lanes) = (b.panels(), b.steps(), lanes(b.path().isa));
         let (lines, aside) = b.parts_mut(GROUP * KC);
         Self { panels, steps, lanes, lines: lines.as_mut_ptr(), matrix, aside: aside.as_mut_ptr().cast() }
     }
@@ -83,7 +83,7 @@ struct Job<L, R> {
 ///
 /// # Safety
 /// The machine must have the instruction set; the views must be checked, and the shapes fit; no dimension is zero.
-pub(super) unsafe fn product<S: Set, const T: bool, const F: bool>(
+pub(super) unsafe fn product<S: Sums, const T: bool, const F: bool>(
     a: Rows<'_>,
     b: Source<'_, F>,
     c: &mut RowsMut<'_>,
@@ -133,7 +133,7 @@ impl<const F: bool> Chunk<'_, F> {
 
     /// One panel against the rows `row..row + count` of the result, which are those of `a`. The first tile ever to
     /// meet a panel fills it, if need be: its stores hide behind the arithmetic.
-    unsafe fn panel<S: Set, L: Left>(&self, a: L, panel: &Panel, row: usize, count: usize) {
+    unsafe fn panel<S: Sums, L: Left>(&self, a: L, panel: &Panel, row: usize, count: usize) {
         let to = self.c.to.wrapping_add(row * self.c.stride + panel.col);
         let mut c = Out { to, cols: panel.cols, ..self.c };
         let (mut a, steps) = (a, self.steps);
@@ -153,7 +153,7 @@ impl<const F: bool> Chunk<'_, F> {
 }
 
 /// A chunk of `a b`: each panel in turn against all rows of a band.
-unsafe fn in_place<S: Set, const F: bool>(a: Rows<'_>, chunk: Chunk<'_, F>) {
+unsafe fn in_place<S: Sums, const F: bool>(a: Rows<'_>, chunk: Chunk<'_, F>) {
     for panels in chunk.groups() {
         for row in (0..chunk.rows).step_by(BAND) {
             let from = a.data.as_ptr().wrapping_add(row * a.stride + chunk.first);
@@ -170,7 +170,7 @@ unsafe fn in_place<S: Set, const F: bool>(a: Rows<'_>, chunk: Chunk<'_, F>) {
 
 /// A chunk of `a^T b`: a group of columns of `a` at a time goes against panels, read in place where rows are so short
 /// that the first cache can hold a column of them; else copied together.
-unsafe fn across<S: Set, const F: bool>(a: Rows<'_>, chunk: Chunk<'_, F>) {
+unsafe fn across<S: Sums, const F: bool>(a: Rows<'_>, chunk: Chunk<'_, F>) {
     for panels in chunk.groups() {
         for row in (0..chunk.rows).step_by(GROUP) {
             let width = (chunk.rows - row).min(GROUP);
@@ -213,7 +213,7 @@ fn filling<V: Vector>(vectors: usize) -> usize {
 
 /// All rows of a job: full tiles, then ever smaller ones. The sizes keep about 24 accumulators of the 32 (AVX-512) or
 /// 12 of the 16 (AVX2) registers busy.
-unsafe fn rows<S: Set, L: Left, R: Right>(job: Job<L, R>, vectors: usize, rows: usize) {
+unsafe fn rows<S: Sums, L: Left, R: Right>(job: Job<L, R>, vectors: usize, rows: usize) {
     let work = &mut Work { job, rows };
     // SAFETY: passed on; `vectors` are those of the panel.
     unsafe {
@@ -266,7 +266,7 @@ struct Work<L, R> {
 
 impl<L: Left, R: Right> Work<L, R> {
     /// As many tiles of `MR` rows as there are.
-    unsafe fn tiles<S: Set, const MR: usize, const NV: usize>(&mut self) {
+    unsafe fn tiles<S: Sums, const MR: usize, const NV: usize>(&mut self) {
         while self.rows >= MR {
             let Job { a, b, steps, c } = self.job;
             // SAFETY: there are `MR` rows left in the operand and the result.

@@ -4,6 +4,7 @@
     expect(unsafe_code, reason = "vectors are read and written through pointers")
 )]
 
+use super::product::check;
 #[cfg(target_arch = "x86_64")]
 use super::vector::{Avx2, Avx512, Set, Vector};
 use crate::Real;
@@ -21,19 +22,74 @@ pub(super) const LINE: usize = 64 / size_of::<Real>();
 #[cfg(target_arch = "x86_64")]
 const SOME: usize = 8;
 
-/// Whether this machine, and the type of the numbers, allow a path: those with vectors are written for `f32`.
-pub(super) fn possible(path: Isa) -> bool {
-    const SINGLE: bool = size_of::<Real>() == size_of::<f32>();
-    match (path, isa()) {
-        (Isa::Portable, _) => true,
-        (Isa::Avx2, Isa::Avx512) => SINGLE,
-        (path, here) => SINGLE && path == here,
+/// What one step of a sum takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Term {
+    /// A number.
+    Single,
+    /// A word of two rounded numbers (`words`), by two fused multiply-adds.
+    Pair,
+    /// The same by one instruction.
+    Dot,
+}
+
+/// How a product is computed: the instruction set, and what it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Path {
+    pub isa: Isa,
+    pub term: Term,
+}
+
+impl Path {
+    /// The fastest one for numbers.
+    pub fn best() -> Self {
+        let here = Self { isa: isa(), term: Term::Single };
+        if here.possible() { here } else { Self { isa: Isa::Portable, ..here } }
+    }
+
+    /// The fastest one for words; there is none without fused multiply-adds.
+    pub fn best_for_words() -> Option<Self> {
+        [Term::Dot, Term::Pair]
+            .map(|term| Self { term, ..Self::best() })
+            .into_iter()
+            .find(|path| path.possible())
+    }
+
+    /// Whether this machine, and the type of the numbers, allow it: paths with vectors are written for `f32`.
+    pub fn possible(self) -> bool {
+        const SINGLE: bool = size_of::<Real>() == size_of::<f32>();
+        let here = match (self.isa, isa()) {
+            (Isa::Portable, _) => true,
+            (Isa::Avx2, Isa::Avx512) => SINGLE,
+            (path, here) => SINGLE && path == here,
+        };
+        here && match self.term {
+            Term::Single => true,
+            Term::Pair => self.isa != Isa::Portable,
+            Term::Dot => self.isa == Isa::Avx512 && dots(),
+        }
+    }
+
+    /// The same for so many columns: vectors of half the width where they suffice, as whole ones would multiply zeros.
+    fn suited(self, cols: usize) -> Self {
+        if self.isa == Isa::Avx512 && cols <= lanes(Isa::Avx2) {
+            let term = if self.term == Term::Dot { Term::Pair } else { self.term };
+            return Self { isa: Isa::Avx2, term };
+        }
+        self
     }
 }
 
-/// The path for so many columns: vectors of half the width where they suffice, as whole ones would multiply zeros.
-fn suited(path: Isa, cols: usize) -> Isa {
-    if path == Isa::Avx512 && cols <= lanes(Isa::Avx2) { Isa::Avx2 } else { path }
+/// Whether the processor multiplies and adds words of rounded numbers.
+fn dots() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        is_x86_feature_detected!("avx512bf16")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
 }
 
 /// Numbers in a vector.
@@ -113,10 +169,10 @@ impl Iterator for Cut {
 ///
 /// The arrangement depends on the instruction set, the numbers of a product do not. Memory is kept from one packing
 /// to the next.
-pub struct Packed {
+pub(super) struct Panels {
     /// The path of the machine, and the one taken for the present operand.
-    best: Isa,
-    isa: Isa,
+    best: Path,
+    path: Path,
     steps: usize,
     cols: usize,
     lines: Vec<Line>,
@@ -124,22 +180,23 @@ pub struct Packed {
     aside: Vec<Line>,
 }
 
-impl Default for Packed {
+impl Default for Panels {
     fn default() -> Self {
-        Self::on(if possible(isa()) { isa() } else { Isa::Portable })
+        let path = Path::best();
+        Self { best: path, path, steps: 0, cols: 0, lines: Vec::new(), aside: Vec::new() }
     }
 }
 
-impl Packed {
-    /// An empty operand for a path that is possible here.
-    pub(super) fn on(isa: Isa) -> Self {
-        assert!(possible(isa), "{isa:?} is not available here");
-        Self { best: isa, isa, steps: 0, cols: 0, lines: Vec::new(), aside: Vec::new() }
+impl Panels {
+    /// Takes the path that operands are packed for from now on.
+    pub fn be_for(&mut self, path: Path) {
+        assert!(path.possible(), "{path:?} is not available here");
+        self.best = path;
     }
 
     /// The path the operand is packed for.
-    pub(super) fn isa(&self) -> Isa {
-        self.isa
+    pub fn path(&self) -> Path {
+        self.path
     }
 
     /// The inner dimension, k.
@@ -152,26 +209,26 @@ impl Packed {
         self.cols
     }
 
-    pub(super) fn panels(&self) -> Cut {
-        Cut::new(self.isa, self.steps, self.cols)
+    pub fn panels(&self) -> Cut {
+        Cut::new(self.path.isa, self.steps, self.cols)
     }
 
-    pub(super) fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[Line] {
         &self.lines
     }
 
     /// The panels to be filled, and room for `count` other numbers.
     #[cfg(target_arch = "x86_64")]
-    pub(super) fn parts_mut(&mut self, count: usize) -> (&mut [Line], &mut [Line]) {
+    pub fn parts_mut(&mut self, count: usize) -> (&mut [Line], &mut [Line]) {
         self.aside.resize(self.aside.len().max(count.div_ceil(LINE)), Line([0.0; LINE]));
         (&mut self.lines, &mut self.aside)
     }
 
     /// Packs an operand given as its k rows of n numbers.
     pub fn rows(&mut self, b: Rows<'_>) {
-        super::check(b);
+        check(b);
         self.arrange(b.rows, b.cols);
-        match self.isa {
+        match self.path.isa {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `on` made sure of the instruction set, `check` of the view.
             Isa::Avx512 => unsafe { self.fill_rows::<Avx512>(b) },
@@ -184,9 +241,9 @@ impl Packed {
 
     /// Packs an operand given by its transpose: n rows of k numbers.
     pub fn columns(&mut self, b: Rows<'_>) {
-        super::check(b);
+        check(b);
         self.arrange(b.cols, b.rows);
-        match self.isa {
+        match self.path.isa {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `on` made sure of the instruction set, `check` of the view.
             Isa::Avx512 => unsafe { self.fill_columns::<Avx512>(b) },
@@ -198,8 +255,8 @@ impl Packed {
     }
 
     /// Takes the shape and makes room for it.
-    pub(super) fn arrange(&mut self, steps: usize, cols: usize) {
-        self.isa = suited(self.best, cols);
+    pub fn arrange(&mut self, steps: usize, cols: usize) {
+        self.path = self.best.suited(cols);
         (self.steps, self.cols) = (steps, cols);
         let mut cut = self.panels();
         cut.by_ref().for_each(drop);

@@ -1,7 +1,7 @@
 //! The path without vector instructions of its own: arrays that the compiler turns into whatever vectors there are.
 //! Products and sums are fused where every processor of the target does that.
 
-use super::panels::{LINE, Line, Packed, Panel};
+use super::panels::{LINE, Line, Panel, Panels};
 use super::{Into, KC};
 use crate::Real;
 use crate::kernels::vecmath::madd;
@@ -13,7 +13,7 @@ const FMA: bool = cfg!(target_arch = "aarch64");
 const MR: usize = 4;
 
 /// `c (+)= a b`, or `c (+)= a^T b` if `T`; the shapes are known to fit.
-pub(super) fn product<const T: bool>(a: Rows<'_>, b: &Packed, c: &mut RowsMut<'_>, into: Into) {
+pub(super) fn product<const T: bool>(a: Rows<'_>, b: &Panels, c: &mut RowsMut<'_>, into: Into) {
     for first in (0..b.steps()).step_by(KC) {
         let steps = (b.steps() - first).min(KC);
         let add = into == Into::Add || first > 0;

@@ -4,7 +4,7 @@
 use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 
 use super::panels::LINE;
-use super::vector::Vector;
+use super::vector::{Sums, Vector};
 use crate::Real;
 
 /// Steps of the inner loop between the kernel's own prefetches: those that the numbers of one cache line last for.
@@ -202,63 +202,63 @@ pub(super) struct Out {
 /// `a` must hold `MR` rows of `steps`, `b` the `steps` of `NV` vectors, `c` must have `MR` rows of `c.cols` columns,
 /// of which there are more than `NV - 1` vectors and at most `NV`.
 #[inline(always)]
-pub(super) unsafe fn tile<V: Vector, L: Left, R: Right, const MR: usize, const NV: usize>(
+pub(super) unsafe fn tile<S: Sums, L: Left, R: Right, const MR: usize, const NV: usize>(
     mut a: L,
     mut b: R,
     steps: usize,
     c: Out,
 ) {
-    let width = NV * V::LANES;
+    let width = NV * S::V::LANES;
     // SAFETY: the reads stay within `MR` rows, `NV` vectors and `steps`.
     unsafe {
-        let mask = V::mask(c.cols - (NV - 1) * V::LANES);
-        let mut sums = [[V::zero(); NV]; MR];
+        let mask = S::V::mask(c.cols - (NV - 1) * S::V::LANES);
+        let mut sums = [[S::V::zero(); NV]; MR];
         // The result is needed at the end: in a short chunk it is asked for at once, else some rows with each block.
         let mut row = 0;
         if steps < BLOCK {
             for r in 0..MR {
-                fetch_row::<V, NV>(c, r);
+                fetch_row::<S::V, NV>(c, r);
             }
             row = MR - 1;
         }
         for _ in 0..steps / BLOCK {
             a.fetch(MR);
             for _ in 0..MR.div_ceil(8) {
-                fetch_row::<V, NV>(c, row);
+                fetch_row::<S::V, NV>(c, row);
                 row = (row + 1).min(MR - 1);
             }
             for _ in 0..4 {
-                run::<V, L, R, MR, NV>(a, b, BLOCK / 4, mask, &mut sums);
+                run::<S, L, R, MR, NV>(a, b, BLOCK / 4, mask, &mut sums);
                 a = a.skip(BLOCK / 4);
                 b = b.skip(BLOCK / 4, width);
             }
         }
         for _ in 0..steps % BLOCK {
-            run::<V, L, R, MR, NV>(a, b, 1, mask, &mut sums);
+            run::<S, L, R, MR, NV>(a, b, 1, mask, &mut sums);
             a = a.skip(1);
             b = b.skip(1, width);
         }
-        write::<V, MR, NV>(&sums, c);
+        write::<S::V, MR, NV>(&sums, c);
     }
 }
 
 /// The inner loop: `steps` more terms for every sum.
 #[inline(always)]
-unsafe fn run<V: Vector, L: Left, R: Right, const MR: usize, const NV: usize>(
+unsafe fn run<S: Sums, L: Left, R: Right, const MR: usize, const NV: usize>(
     a: L,
     b: R,
     steps: usize,
-    mask: V::Mask,
-    sums: &mut [[V; NV]; MR],
+    mask: <S::V as Vector>::Mask,
+    sums: &mut [[S::V; NV]; MR],
 ) {
     for step in 0..steps {
         // SAFETY: `step` is within the panel and the left operand.
         unsafe {
-            let right = b.row::<V, NV>(step, mask);
+            let right = b.row::<S::V, NV>(step, mask);
             for r in 0..MR {
-                let x = V::splat(a.at(r, step));
+                let x = S::V::splat(a.at(r, step));
                 for v in 0..NV {
-                    sums[r][v] = sums[r][v].fma(x, right[v]);
+                    sums[r][v] = S::term(sums[r][v], x, right[v]);
                 }
             }
         }

@@ -5,11 +5,14 @@
 #![expect(unsafe_code, reason = "vectors are read and written through pointers")]
 
 use std::arch::x86_64::{
-    __m256, __m256i, __m512, __mmask16, _mm256_add_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256,
-    _mm256_maskload_ps, _mm256_maskstore_ps, _mm256_set1_ps, _mm256_setzero_ps, _mm256_storeu_ps,
-    _mm512_add_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps,
-    _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
+    __m256, __m256i, __m512, __m512bh, __mmask16, _mm256_add_ps, _mm256_and_si256, _mm256_castps_si256,
+    _mm256_castsi256_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_maskload_ps,
+    _mm256_maskstore_ps, _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_ps, _mm256_slli_epi32,
+    _mm256_storeu_ps, _mm512_add_ps, _mm512_and_si512, _mm512_castps_si512, _mm512_castsi512_ps,
+    _mm512_dpbf16_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps,
+    _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps, _mm512_slli_epi32, _mm512_storeu_ps,
 };
+use std::mem::transmute;
 
 use super::panels;
 use super::tile::{self, Left, Out, Right};
@@ -36,6 +39,10 @@ pub(super) trait Vector: Copy {
     /// `a * b + self`, rounded once.
     unsafe fn fma(self, a: Self, b: Self) -> Self;
     unsafe fn plus(self, other: Self) -> Self;
+    /// The first number of every word, in full.
+    unsafe fn first(self) -> Self;
+    /// The second number of every word, in full.
+    unsafe fn second(self) -> Self;
 }
 
 impl Vector for __m512 {
@@ -85,6 +92,18 @@ impl Vector for __m512 {
     unsafe fn plus(self, other: Self) -> Self {
         // SAFETY: the caller has AVX-512F and valid memory.
         unsafe { _mm512_add_ps(self, other) }
+    }
+    #[inline(always)]
+    unsafe fn first(self) -> Self {
+        // SAFETY: the caller has AVX-512F.
+        unsafe { _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_castps_si512(self))) }
+    }
+    #[inline(always)]
+    unsafe fn second(self) -> Self {
+        // SAFETY: the caller has AVX-512F.
+        unsafe {
+            _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(self), _mm512_set1_epi32(!0xffff)))
+        }
     }
 }
 
@@ -138,16 +157,26 @@ impl Vector for __m256 {
         // SAFETY: the caller has AVX2, FMA and valid memory.
         unsafe { _mm256_add_ps(self, other) }
     }
+    #[inline(always)]
+    unsafe fn first(self) -> Self {
+        // SAFETY: the caller has AVX2, FMA.
+        unsafe { _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_castps_si256(self))) }
+    }
+    #[inline(always)]
+    unsafe fn second(self) -> Self {
+        // SAFETY: the caller has AVX2, FMA.
+        unsafe {
+            _mm256_castsi256_ps(_mm256_and_si256(_mm256_castps_si256(self), _mm256_set1_epi32(!0xffff)))
+        }
+    }
 }
 
 /// An instruction set: the entries into code compiled for it.
 ///
 /// # Safety
-/// Every function needs a machine with the instruction set, and what the function of the same name in `tile` or
-/// `panels` needs.
+/// Every function needs a machine with the instruction set, and what the function of the same name in `panels` needs.
 pub(super) trait Set {
     type V: Vector;
-    unsafe fn tile<L: Left, R: Right, const MR: usize, const NV: usize>(a: L, b: R, steps: usize, c: Out);
     unsafe fn pack_rows<const NV: usize>(
         from: *const Real,
         stride: usize,
@@ -165,19 +194,30 @@ pub(super) trait Set {
     );
 }
 
+/// How sums take their terms, and the entry into tiles that do so.
+///
+/// # Safety
+/// Every function needs a machine with the instruction set, `tile` also what that of module `tile` needs.
+pub(super) trait Sums {
+    type V: Vector;
+    /// `sum` with the product of two terms.
+    unsafe fn term(sum: Self::V, x: Self::V, y: Self::V) -> Self::V;
+    unsafe fn tile<L: Left, R: Right, const MR: usize, const NV: usize>(a: L, b: R, steps: usize, c: Out);
+}
+
 /// 32 registers of 16 numbers.
 pub(super) struct Avx512;
 /// 16 registers of 8 numbers.
 pub(super) struct Avx2;
+/// Words in these registers, multiplied by fused multiply-adds.
+pub(super) struct Avx512Pairs;
+/// As above.
+pub(super) struct Avx2Pairs;
+/// Words in 32 registers of 16, multiplied by an instruction made for them.
+pub(super) struct Dots;
 
 impl Set for Avx512 {
     type V = __m512;
-
-    #[target_feature(enable = "avx512f,avx2,fma")]
-    unsafe fn tile<L: Left, R: Right, const MR: usize, const NV: usize>(a: L, b: R, steps: usize, c: Out) {
-        // SAFETY: passed on to the caller.
-        unsafe { tile::tile::<__m512, L, R, MR, NV>(a, b, steps, c) }
-    }
 
     #[target_feature(enable = "avx512f,avx2,fma")]
     unsafe fn pack_rows<const NV: usize>(
@@ -209,12 +249,6 @@ impl Set for Avx2 {
     type V = __m256;
 
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn tile<L: Left, R: Right, const MR: usize, const NV: usize>(a: L, b: R, steps: usize, c: Out) {
-        // SAFETY: passed on to the caller.
-        unsafe { tile::tile::<__m256, L, R, MR, NV>(a, b, steps, c) }
-    }
-
-    #[target_feature(enable = "avx2,fma")]
     unsafe fn pack_rows<const NV: usize>(
         from: *const Real,
         stride: usize,
@@ -238,4 +272,95 @@ impl Set for Avx2 {
         // SAFETY: passed on to the caller.
         unsafe { panels::copy_columns(from, stride, steps, cols, to, width) }
     }
+}
+
+impl Sums for Avx512 {
+    type V = __m512;
+
+    #[inline(always)]
+    unsafe fn term(sum: __m512, x: __m512, y: __m512) -> __m512 {
+        // SAFETY: the caller has AVX-512F.
+        unsafe { sum.fma(x, y) }
+    }
+
+    #[target_feature(enable = "avx512f,avx2,fma")]
+    unsafe fn tile<L: Left, R: Right, const MR: usize, const NV: usize>(a: L, b: R, steps: usize, c: Out) {
+        // SAFETY: passed on to the caller.
+        unsafe { tile::tile::<Self, L, R, MR, NV>(a, b, steps, c) }
+    }
+}
+
+impl Sums for Avx2 {
+    type V = __m256;
+
+    #[inline(always)]
+    unsafe fn term(sum: __m256, x: __m256, y: __m256) -> __m256 {
+        // SAFETY: the caller has AVX2 and FMA.
+        unsafe { sum.fma(x, y) }
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn tile<L: Left, R: Right, const MR: usize, const NV: usize>(a: L, b: R, steps: usize, c: Out) {
+        // SAFETY: passed on to the caller.
+        unsafe { tile::tile::<Self, L, R, MR, NV>(a, b, steps, c) }
+    }
+}
+
+impl Sums for Avx512Pairs {
+    type V = __m512;
+
+    #[inline(always)]
+    unsafe fn term(sum: __m512, x: __m512, y: __m512) -> __m512 {
+        // SAFETY: the caller has AVX-512F.
+        unsafe { pair(sum, x, y) }
+    }
+
+    #[target_feature(enable = "avx512f,avx2,fma")]
+    unsafe fn tile<L: Left, R: Right, const MR: usize, const NV: usize>(a: L, b: R, steps: usize, c: Out) {
+        // SAFETY: passed on to the caller.
+        unsafe { tile::tile::<Self, L, R, MR, NV>(a, b, steps, c) }
+    }
+}
+
+impl Sums for Avx2Pairs {
+    type V = __m256;
+
+    #[inline(always)]
+    unsafe fn term(sum: __m256, x: __m256, y: __m256) -> __m256 {
+        // SAFETY: the caller has AVX2 and FMA.
+        unsafe { pair(sum, x, y) }
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn tile<L: Left, R: Right, const MR: usize, const NV: usize>(a: L, b: R, steps: usize, c: Out) {
+        // SAFETY: passed on to the caller.
+        unsafe { tile::tile::<Self, L, R, MR, NV>(a, b, steps, c) }
+    }
+}
+
+impl Sums for Dots {
+    type V = __m512;
+
+    #[inline(always)]
+    unsafe fn term(sum: __m512, x: __m512, y: __m512) -> __m512 {
+        // SAFETY: the caller has AVX-512 with BF16; words are two rounded numbers each.
+        unsafe { _mm512_dpbf16_ps(sum, transmute::<__m512, __m512bh>(x), transmute::<__m512, __m512bh>(y)) }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bf16,avx2,fma")]
+    unsafe fn tile<L: Left, R: Right, const MR: usize, const NV: usize>(a: L, b: R, steps: usize, c: Out) {
+        // SAFETY: passed on to the caller.
+        unsafe { tile::tile::<Self, L, R, MR, NV>(a, b, steps, c) }
+    }
+}
+
+/// What [`Dots`] does by one instruction, rounding for rounding: first the second numbers of the words, then the first
+/// ones. (The instruction takes results below 2^-126 for 0.)
+///
+/// # Safety
+/// The caller has the instruction set of `V`.
+#[inline(always)]
+unsafe fn pair<V: Vector>(sum: V, x: V, y: V) -> V {
+    // SAFETY: passed on to the caller.
+    unsafe { sum.fma(x.second(), y.second()).fma(x.first(), y.first()) }
 }

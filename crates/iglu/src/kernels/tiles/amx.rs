@@ -35,7 +35,7 @@ pub(super) struct Unit {
 }
 
 /// Whether the processor has the unit, and the system lets this process use it.
-fn usable() -> bool {
+pub(super) fn usable() -> bool {
     static USABLE: OnceLock<bool> = OnceLock::new();
     *USABLE.get_or_init(|| reported() && saved() && permitted())
 }

@@ -2,7 +2,7 @@
 
 use super::{Context, GradSums, Weights, Workspace, shared, view};
 use crate::Real;
-use crate::kernels::gemm::{self, Into, Precision};
+use crate::kernels::gemm::{Into, Precision};
 use crate::kernels::rowwise::{self, AffineGrad};
 use crate::kernels::{Rows, RowsMut, sparse};
 use crate::program::weights::Way;
@@ -213,10 +213,7 @@ impl Context<'_> {
                 let into = if ws.met[w.0] { Into::Add } else { grads.into };
                 match &ws.sparse[p.place(v).slot] {
                     Some(block) => sparse::tn(block, d, rows, into),
-                    None if precision == Precision::F32 => {
-                        gemm::tn_within(ws.value(p, v), d, rows, into, &mut spare);
-                    }
-                    None => precision.tn(ws.value(p, v), d, rows, into),
+                    None => spare.transposed((ws.value(p, v), d), rows, into, precision),
                 }
             }
             if live[v.0] {
@@ -225,12 +222,7 @@ impl Context<'_> {
                 let mut buffer = ws.take_grads(p, to.slot);
                 let out = view(&mut buffer, d.rows, to.col, width, p.grads.slots[to.slot]);
                 let weights = Weights { param: w, places, rows: width };
-                match precision {
-                    Precision::F32 => {
-                        gemm::nn_packed(d, weights.arranged(self, &mut ws.arranged, Way::Back), out, into);
-                    }
-                    Precision::Bf16 => weights.read(self, |w| precision.nt(d, w, out, into)),
-                }
+                weights.arranged(self, &mut ws.arranged, (Way::Back, precision)).product(d, out, into);
                 ws.grads[to.slot] = buffer;
             }
         }
