@@ -72,7 +72,8 @@ def main():
         data, _, flags = rest.partition(",")
         for seed in range(0 if a.only_table else a.seeds):
             result = as_peer(train(a.binary, data, flags.split(), seed))
-            with open(f"{a.results}/{name}--iglu seed {seed}.json", "w") as f:
+            label = " ".join(["iglu", *flags.split(), "seed", str(seed)])
+            with open(f"{a.results}/{name}--{label}.json", "w") as f:
                 json.dump(result, f)
         found = {os.path.basename(f)[len(name) + 2:-5]: json.load(open(f)) for f in glob.glob(f"{a.results}/{name}--*.json")}
         others = [r["best_val"] or 0 for method, r in found.items() if not method.startswith("iglu")]
