@@ -259,7 +259,7 @@ def test_other_threads_run_while_one_trains(village, quick) -> None:
     count, over = 0, threading.Event()
 
     def work() -> None:
-        train(quick.replace(epochs=30), village.dataset())
+        train(quick.replace(epochs=300), village.dataset())
         over.set()
 
     thread = threading.Thread(target=work)

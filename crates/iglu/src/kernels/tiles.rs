@@ -1,9 +1,10 @@
-//! Products of numbers rounded to bf16, added up in full: `C = A B` in tiles, single-threaded as [`super::gemm`].
+//! Products of numbers rounded to bf16, added up in full: `C = A B` in tiles, single-threaded as [`super::gemm`], which
+//! multiplies tiles where there is AMX, or where there are no fused multiply-adds.
 //!
 //! Operands are rounded once and put into tiles of 16 x 16 words, a word being two numbers that meet in one sum: rows of
 //! `A` with their words in a row, and words of `B` with their columns in a row. Processors with AMX multiply two
 //! such tiles by one instruction ([`amx`]). Elsewhere [`multiply`] does what that instruction does, sum by sum, so both
-//! give the same bytes; only results below 2^-126 are 0 with AMX.
+//! give the same bytes where products and sums are fused; only results below 2^-126 are 0 with AMX.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(feature = "f64")))]
 mod amx;
