@@ -121,7 +121,6 @@ impl<'a> Session<'a> {
         if trained.report.interrupted {
             return Err(stopped(folder, &trained.report, config)?);
         }
-        let peak_rss_bytes = memory::peak_bytes();
         let mut clock = Stopwatch::new();
         // Without a checkpoint there would be nothing to go on from: the last scores are waited for.
         let interrupt = if folder.has_checkpoint() { self.interrupt.clone() } else { Interrupt::new() };
@@ -129,6 +128,7 @@ impl<'a> Session<'a> {
             Err(Error::Interrupted { .. }) => return Err(stopped(folder, &trained.report, config)?),
             scores => scores?,
         };
+        let peak_rss_bytes = memory::peak_bytes();
         let Trained { model, mut report, .. } = trained;
         report.seconds.eval += clock.lap();
         report.seconds.load = load;

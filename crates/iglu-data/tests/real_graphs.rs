@@ -1,5 +1,6 @@
-//! The claim on real graphs: the default has 99 % of the best validation score of exact back-propagation (tuned, same
-//! network, same start) in a third of its training seconds, and ends within half a point of its test score.
+//! The claim on real graphs: with every seed the default has 99 % of the best validation score of exact back-propagation
+//! (tuned, same network, same start) in a third of its training seconds, and ends within half a point of its test score
+//! on average; a single test score is uncertain by as much.
 //!
 //! Minutes per graph: runs with `IGLU_SLOW=1` where `../shared/data/npz` is there, in a release build.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -19,20 +20,29 @@ fn exact(data: &Dataset, like: &Config, lr: f64) -> Report {
     fit(&config, data, &mut Silent).unwrap().report
 }
 
+const SEEDS: [u64; 3] = [0, 1, 2];
+
 fn check(data: &Dataset) {
-    let Trained { model, report, .. } = fit(&Config::default(), data, &mut Silent).unwrap();
-    let rivals = [0.003, 0.01, 0.03].map(|lr| exact(data, model.config(), lr));
-    let best = rivals.iter().max_by(|a, b| a.val.partial_cmp(&b.val).unwrap()).unwrap();
-    let goal = 0.99 * best.val.unwrap();
-    let reached =
-        report.start.iter().chain(&report.history).find(|h| h.val >= Some(goal)).map(|h| h.train_seconds);
-    let (name, third) = (&data.name, best.seconds.train / 3.0);
-    assert!(
-        reached.is_some_and(|s| s <= third),
-        "{name}: {goal:.4} reached at {reached:?} s, a third is {third:.1} s"
-    );
-    let (ours, theirs) = (report.test.unwrap(), best.test.unwrap());
-    assert!(ours >= theirs - 0.005, "{name}: test {ours:.4} against {theirs:.4}");
+    let ours = SEEDS.map(|seed| fit(&Config { seed, ..Config::default() }, data, &mut Silent).unwrap());
+    let tuned = [0.003, 0.01, 0.03].map(|lr| (lr, exact(data, ours[0].model.config(), lr)));
+    let (lr, first) = tuned.into_iter().max_by(|(_, a), (_, b)| a.val.partial_cmp(&b.val).unwrap()).unwrap();
+    let others = ours[1..].iter().map(|trained| exact(data, trained.model.config(), lr));
+    let theirs: Vec<Report> = [first].into_iter().chain(others).collect();
+    for (Trained { report, .. }, rival) in ours.iter().zip(&theirs) {
+        let goal = 0.99 * rival.val.unwrap();
+        let reached =
+            report.start.iter().chain(&report.history).find(|h| h.val >= Some(goal)).map(|h| h.train_seconds);
+        let (name, third) = (&data.name, rival.seconds.train / 3.0);
+        assert!(
+            reached.is_some_and(|s| s <= third),
+            "{name}: {goal:.4} reached at {reached:?} s, a third is {third:.1} s"
+        );
+    }
+    let mean = |tests: Vec<f64>| tests.iter().sum::<f64>() / tests.len() as f64;
+    let ours = mean(ours.iter().map(|trained| trained.report.test.unwrap()).collect());
+    let theirs = mean(theirs.iter().map(|report| report.test.unwrap()).collect());
+    eprintln!("{}: test {ours:.4} against {theirs:.4}", data.name);
+    assert!(ours >= theirs - 0.005, "{}: test {ours:.4} against {theirs:.4}", data.name);
 }
 
 #[test]

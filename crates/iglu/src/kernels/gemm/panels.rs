@@ -230,7 +230,7 @@ impl Panels {
         self.arrange(b.rows, b.cols);
         match self.path.isa {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `on` made sure of the instruction set, `check` of the view.
+            // SAFETY: `be_for` made sure of the instruction set, `check` of the view.
             Isa::Avx512 => unsafe { self.fill_rows::<Avx512>(b) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
@@ -245,11 +245,8 @@ impl Panels {
         self.arrange(b.cols, b.rows);
         match self.path.isa {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `on` made sure of the instruction set, `check` of the view.
-            Isa::Avx512 => unsafe { self.fill_columns::<Avx512>(b) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            Isa::Avx2 => unsafe { self.fill_columns::<Avx2>(b) },
+            // SAFETY: `be_for` made sure of the instruction set, which includes AVX2, and `check` of the view.
+            Isa::Avx512 | Isa::Avx2 => unsafe { self.fill_columns(b) },
             _ => self.fill(|step, col| b.row(col)[step]),
         }
     }
@@ -289,21 +286,22 @@ impl Panels {
             // columns of `b`.
             unsafe {
                 let from = b.data.as_ptr().add(first * b.stride + p.col);
+                let piece = Piece { from, stride: b.stride, steps, cols: p.cols };
                 let to = to.add(p.line).cast::<Real>().add(first * p.vectors * S::V::LANES);
                 match p.vectors {
-                    1 => S::pack_rows::<1>(from, b.stride, steps, p.cols, to),
-                    2 => S::pack_rows::<2>(from, b.stride, steps, p.cols, to),
-                    3 => S::pack_rows::<3>(from, b.stride, steps, p.cols, to),
-                    _ => S::pack_rows::<4>(from, b.stride, steps, p.cols, to),
+                    1 => S::pack_rows::<1>(piece, to),
+                    2 => S::pack_rows::<2>(piece, to),
+                    3 => S::pack_rows::<3>(piece, to),
+                    _ => S::pack_rows::<4>(piece, to),
                 }
             }
         }
     }
 
     /// # Safety
-    /// The machine must have the instruction set, and `b` must be checked and of the shape last arranged for.
+    /// The machine must have AVX2, and `b` must be checked and of the shape last arranged for.
     #[cfg(target_arch = "x86_64")]
-    unsafe fn fill_columns<S: Set>(&mut self, b: Rows<'_>) {
+    unsafe fn fill_columns(&mut self, b: Rows<'_>) {
         if b.cols == 0 {
             return;
         }
@@ -311,11 +309,22 @@ impl Panels {
         for p in self.panels() {
             // SAFETY: as in `fill_rows`; the columns are rows of `b`.
             unsafe {
-                let (from, to) = (b.data.as_ptr().add(p.col * b.stride), to.add(p.line).cast());
-                S::pack_columns(from, b.stride, b.cols, p.cols, to, p.vectors * S::V::LANES);
+                let from = b.data.as_ptr().add(p.col * b.stride);
+                let piece = Piece { from, stride: b.stride, steps: b.cols, cols: p.cols };
+                copy_columns(piece, to.add(p.line).cast(), p.vectors * lanes(self.path.isa));
             }
         }
     }
+}
+
+/// Part of an operand: so many steps and columns from an address on, the rows of its array `stride` apart.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    pub from: *const Real,
+    pub stride: usize,
+    pub steps: usize,
+    pub cols: usize,
 }
 
 /// Copies `steps` rows of `cols` numbers to rows of `NV` whole vectors.
@@ -324,18 +333,12 @@ impl Panels {
 /// The memory must be there; `cols` must be more than `NV - 1` vectors.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) unsafe fn copy_rows<V: Vector, const NV: usize>(
-    from: *const Real,
-    stride: usize,
-    steps: usize,
-    cols: usize,
-    to: *mut Real,
-) {
+pub(super) unsafe fn copy_rows<V: Vector, const NV: usize>(b: Piece, to: *mut Real) {
     // SAFETY: the mask hides the columns of the last vector that do not exist.
     unsafe {
-        let mask = V::mask(cols - (NV - 1) * V::LANES);
-        for step in 0..steps {
-            let (from, to) = (from.add(step * stride), to.add(step * NV * V::LANES));
+        let mask = V::mask(b.cols - (NV - 1) * V::LANES);
+        for step in 0..b.steps {
+            let (from, to) = (b.from.add(step * b.stride), to.add(step * NV * V::LANES));
             for v in 0..NV - 1 {
                 V::load(from.add(v * V::LANES)).store(to.add(v * V::LANES));
             }
@@ -351,17 +354,11 @@ pub(super) unsafe fn copy_rows<V: Vector, const NV: usize>(
 /// Goes by squares of a line each way, so that every line is read and written at once.
 ///
 /// # Safety
-/// The memory must be there; `width` must be a multiple of 8, AVX2 be enabled.
+/// The memory must be there; `width` must be a multiple of 8, and the machine have AVX2.
 #[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(super) unsafe fn copy_columns(
-    from: *const Real,
-    stride: usize,
-    steps: usize,
-    cols: usize,
-    to: *mut Real,
-    width: usize,
-) {
+#[target_feature(enable = "avx2,fma")]
+unsafe fn copy_columns(b: Piece, to: *mut Real, width: usize) {
+    let Piece { from, stride, steps, cols } = b;
     for far in (0..width).step_by(LINE) {
         for step in (0..steps).step_by(LINE) {
             for (col, step) in

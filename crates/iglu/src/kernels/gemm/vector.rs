@@ -14,7 +14,7 @@ use std::arch::x86_64::{
 };
 use std::mem::transmute;
 
-use super::panels;
+use super::panels::{self, Piece};
 use super::tile::{self, Left, Out, Right};
 use crate::Real;
 
@@ -171,27 +171,13 @@ impl Vector for __m256 {
     }
 }
 
-/// An instruction set: the entries into code compiled for it.
+/// An instruction set: the entry into packing compiled for it.
 ///
 /// # Safety
-/// Every function needs a machine with the instruction set, and what the function of the same name in `panels` needs.
+/// The function needs a machine with the instruction set, and what `panels::copy_rows` needs.
 pub(super) trait Set {
     type V: Vector;
-    unsafe fn pack_rows<const NV: usize>(
-        from: *const Real,
-        stride: usize,
-        steps: usize,
-        cols: usize,
-        to: *mut Real,
-    );
-    unsafe fn pack_columns(
-        from: *const Real,
-        stride: usize,
-        steps: usize,
-        cols: usize,
-        to: *mut Real,
-        width: usize,
-    );
+    unsafe fn pack_rows<const NV: usize>(b: Piece, to: *mut Real);
 }
 
 /// How sums take their terms, and the entry into tiles that do so.
@@ -220,28 +206,9 @@ impl Set for Avx512 {
     type V = __m512;
 
     #[target_feature(enable = "avx512f,avx2,fma")]
-    unsafe fn pack_rows<const NV: usize>(
-        from: *const Real,
-        stride: usize,
-        steps: usize,
-        cols: usize,
-        to: *mut Real,
-    ) {
+    unsafe fn pack_rows<const NV: usize>(b: Piece, to: *mut Real) {
         // SAFETY: passed on to the caller.
-        unsafe { panels::copy_rows::<__m512, NV>(from, stride, steps, cols, to) }
-    }
-
-    #[target_feature(enable = "avx512f,avx2,fma")]
-    unsafe fn pack_columns(
-        from: *const Real,
-        stride: usize,
-        steps: usize,
-        cols: usize,
-        to: *mut Real,
-        width: usize,
-    ) {
-        // SAFETY: passed on to the caller.
-        unsafe { panels::copy_columns(from, stride, steps, cols, to, width) }
+        unsafe { panels::copy_rows::<__m512, NV>(b, to) }
     }
 }
 
@@ -249,28 +216,9 @@ impl Set for Avx2 {
     type V = __m256;
 
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn pack_rows<const NV: usize>(
-        from: *const Real,
-        stride: usize,
-        steps: usize,
-        cols: usize,
-        to: *mut Real,
-    ) {
+    unsafe fn pack_rows<const NV: usize>(b: Piece, to: *mut Real) {
         // SAFETY: passed on to the caller.
-        unsafe { panels::copy_rows::<__m256, NV>(from, stride, steps, cols, to) }
-    }
-
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn pack_columns(
-        from: *const Real,
-        stride: usize,
-        steps: usize,
-        cols: usize,
-        to: *mut Real,
-        width: usize,
-    ) {
-        // SAFETY: passed on to the caller.
-        unsafe { panels::copy_columns(from, stride, steps, cols, to, width) }
+        unsafe { panels::copy_rows::<__m256, NV>(b, to) }
     }
 }
 
