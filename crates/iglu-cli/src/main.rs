@@ -1,11 +1,12 @@
 //! The `iglu` program: hands its arguments to the library and ends with its code.
 
-use iglu::kernels::lines::Lines;
+use iglu::kernels::lines::{self, Lines};
 use std::process::ExitCode;
 
 #[global_allocator]
 static TABLES_ON_LINES: Lines = Lines;
 
 fn main() -> ExitCode {
+    lines::one_heap();
     iglu_cli::run(std::env::args_os().skip(1)).into()
 }

@@ -41,7 +41,6 @@ fn check(data: &Dataset) {
     let mean = |tests: Vec<f64>| tests.iter().sum::<f64>() / tests.len() as f64;
     let ours = mean(ours.iter().map(|trained| trained.report.test.unwrap()).collect());
     let theirs = mean(theirs.iter().map(|report| report.test.unwrap()).collect());
-    eprintln!("{}: test {ours:.4} against {theirs:.4}", data.name);
     assert!(ours >= theirs - 0.005, "{}: test {ours:.4} against {theirs:.4}", data.name);
 }
 

@@ -118,6 +118,24 @@ unsafe impl GlobalAlloc for Lines {
     }
 }
 
+/// Has all threads of a program take memory from one heap, where the system would make one for each (the C library of GNU):
+/// what one thread has given back is then there for all. For programs whose threads seldom ask, called before there are any.
+pub fn one_heap() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        const MOST_HEAPS: std::ffi::c_int = -8;
+        #[expect(unsafe_code, reason = "the C library's function")]
+        unsafe extern "C" {
+            fn mallopt(what: std::ffi::c_int, value: std::ffi::c_int) -> std::ffi::c_int;
+        }
+        // SAFETY: the call takes two numbers; one that it does not know changes nothing.
+        #[expect(unsafe_code, reason = "the C library is told")]
+        unsafe {
+            mallopt(MOST_HEAPS, 1);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -34,7 +34,7 @@ const COPIES: u64 = 9;
 
 /// The same while alternatives are tried: two networks with moments, three starts that others may share, the first that had
 /// a score, the two gradients, and what lies idle between them.
-const TRIED: u64 = 15;
+const TRIED: u64 = 13;
 
 /// Everything of size that training holds at its peak, the largest first.
 ///
