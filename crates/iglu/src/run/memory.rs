@@ -361,7 +361,9 @@ impl Sizes<'_> {
         if self.saved() == 1 {
             return 0;
         }
-        let maps = self.network.layers().iter().filter(|l| l.look.is_linear()).flat_map(|l| {
+        // Nothing goes back to features.
+        let layers = self.network.layers().iter().filter(|l| l.k > 1 && l.look.is_linear());
+        let maps = layers.flat_map(|l| {
             let maps =
                 (0..l.program.inputs().count()).map(|i| (l.program.input_width(i), l.program.only_map(i)));
             maps.filter_map(|(width, map)| map.map(|m| m.width).filter(|to| *to < width))
