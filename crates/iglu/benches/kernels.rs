@@ -8,6 +8,7 @@ use iglu::kernels::limits::{self, Form, Product};
 use iglu::kernels::lines::Lines;
 use iglu::kernels::rowwise::{self, Affine, AffineGrad, Mask};
 use iglu::kernels::spmm::{SparseView, spmm};
+use iglu::kernels::stored::{Bf16, Stored};
 use iglu::kernels::{Rows, RowsMut, isa};
 use iglu::lazy::Lazy;
 use iglu::observe::Stopwatch;
@@ -167,6 +168,10 @@ impl Bench {
                     100.0 * rate / limit,
                     limit / 1e9
                 );
+                let half = |m: &Mat| m.data().iter().map(|v| Bf16::of(*v)).collect::<Vec<_>>();
+                let (rounded, mut to) = (half(&x), half(&out));
+                let again = seconds(|| spmm(view, Rows::dense(&rounded, NODES, cols), &mut to, false));
+                println!("{name} {kind} of Bf16: {:.2} times as fast", time / again);
             }
         }
     }

@@ -2,12 +2,24 @@
 //! multiplies tiles where there is AMX, or where there are no fused multiply-adds.
 //!
 //! Operands are rounded once and put into tiles of 16 x 16 words, a word being two numbers that meet in one sum: rows of
-//! `A` with their words in a row, and words of `B` with their columns in a row. Processors with AMX multiply two
-//! such tiles by one instruction ([`amx`]). Elsewhere [`multiply`] does what that instruction does, sum by sum, so both
-//! give the same bytes where products and sums are fused; only results below 2^-126 are 0 with AMX.
+//! `A` with their words in a row, and words of `B` with their columns in a row. Processors with AMX make tiles sixteen words
+//! at a time ([`vectors`]) and multiply two of them by one instruction ([`amx`]). Elsewhere [`multiply`] does what that
+//! instruction does, sum by sum, so both give the same bytes where products and sums are fused; only results below
+//! 2^-126 are 0 with AMX.
 
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux", not(feature = "f64"))))]
+mod absent;
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(feature = "f64")))]
 mod amx;
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(feature = "f64")))]
+mod vectors;
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux", not(feature = "f64"))))]
+use absent::{Unit, Vectors, usable};
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(feature = "f64")))]
+use amx::{Unit, usable};
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(feature = "f64")))]
+use vectors::Vectors;
 
 use super::gemm::Into;
 use super::gemm::words::word;
@@ -20,6 +32,8 @@ use std::cell::Cell;
 const SIDE: usize = 16;
 /// Numbers of a sum in one tile.
 const DEPTH: usize = 2 * SIDE;
+/// Tiles of a row or column that are multiplied at once.
+const AT_ONCE: usize = 16;
 
 /// A tile of an operand: 16 rows of 16 words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,25 +73,61 @@ impl Operand<'_> {
     }
 }
 
-/// Runs `work` with some rows and columns of `x` from a place on: where they leave it, with a copy that has zeros beyond its
-/// ends. The copy has room for 512 numbers.
-fn with_block(
-    x: Rows<'_>,
-    (row, col): (usize, usize),
-    (high, wide): (usize, usize),
-    work: impl FnOnce(Rows<'_>),
-) {
-    let (rows, cols) = (x.rows.saturating_sub(row).min(high), x.cols.saturating_sub(col).min(wide));
-    if (rows, cols) == (high, wide) {
-        return work(Rows { data: &x.data[row * x.stride + col..], rows, cols, stride: x.stride });
-    }
-    let mut copy = [0.0; SIDE * DEPTH];
-    if cols > 0 {
-        for i in 0..rows {
-            copy[i * wide..i * wide + cols].copy_from_slice(&x.row(row + i)[col..col + cols]);
+/// Which numbers make a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pairs {
+    /// Neighbours in a row.
+    Along,
+    /// Neighbours in a column.
+    Across,
+}
+
+/// How the words of a tile lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// As the numbers do.
+    Upright,
+    /// Transposed.
+    Turned,
+}
+
+/// What becomes a tile: 16 rows and 32 columns of `x` from a place on, or 32 rows and 16 columns; zeros beyond its ends.
+#[derive(Clone, Copy)]
+struct Cutout<'a> {
+    x: Rows<'a>,
+    row: usize,
+    col: usize,
+    pairs: Pairs,
+    way: Way,
+}
+
+impl Cutout<'_> {
+    /// The tile by plain loops.
+    fn plain(self, tile: &mut Tile) {
+        match self.pairs {
+            Pairs::Along => self.with_block((SIDE, DEPTH), |x| pair_columns(x, &mut tile.0)),
+            Pairs::Across => self.with_block((DEPTH, SIDE), |x| pair_rows(x, &mut tile.0)),
+        }
+        if self.way == Way::Turned {
+            transpose(&mut tile.0);
         }
     }
-    work(Rows::dense(&copy, high, wide));
+
+    /// Runs `work` with so many rows and columns: where they leave `x`, with a copy. The copy has room for 512 numbers.
+    fn with_block(self, (high, wide): (usize, usize), work: impl FnOnce(Rows<'_>)) {
+        let Self { x, row, col, .. } = self;
+        let (rows, cols) = (x.rows.saturating_sub(row).min(high), x.cols.saturating_sub(col).min(wide));
+        if (rows, cols) == (high, wide) {
+            return work(Rows { data: &x.data[row * x.stride + col..], rows, cols, stride: x.stride });
+        }
+        let mut copy = [0.0; SIDE * DEPTH];
+        if cols > 0 {
+            for i in 0..rows {
+                copy[i * wide..i * wide + cols].copy_from_slice(&x.row(row + i)[col..col + cols]);
+            }
+        }
+        work(Rows::dense(&copy, high, wide));
+    }
 }
 
 simd_fn! {
@@ -112,34 +162,26 @@ fn transpose(tile: &mut [u32; SIDE * SIDE]) {
     }
 }
 
-/// Words of neighbours in the rows of `x`, from this one of its blocks of 16 rows and 32 columns.
-fn in_rows(x: Rows<'_>, (i, j): (usize, usize), tile: &mut Tile) {
-    with_block(x, (i * SIDE, j * DEPTH), (SIDE, DEPTH), |x| pair_columns(x, &mut tile.0));
-}
-
-/// Words of neighbours in the columns of `x`, from this one of its blocks of 32 rows and 16 columns.
-fn in_columns(x: Rows<'_>, (i, j): (usize, usize), tile: &mut Tile) {
-    with_block(x, (i * DEPTH, j * SIDE), (DEPTH, SIDE), |x| pair_rows(x, &mut tile.0));
-}
-
 /// Tile of the left operand: rows from `16 i` on, numbers of their sums from `32 t` on.
-fn left(a: Operand<'_>, i: usize, t: usize, tile: &mut Tile) {
+fn left(a: Operand<'_>, i: usize, t: usize) -> Cutout<'_> {
     match a {
-        Operand::Rows(x) => in_rows(x, (i, t), tile),
+        Operand::Rows(x) => {
+            Cutout { x, row: i * SIDE, col: t * DEPTH, pairs: Pairs::Along, way: Way::Upright }
+        }
         Operand::Columns(x) => {
-            in_columns(x, (t, i), tile);
-            transpose(&mut tile.0);
+            Cutout { x, row: t * DEPTH, col: i * SIDE, pairs: Pairs::Across, way: Way::Turned }
         }
     }
 }
 
 /// Tile of the right operand: numbers of the sums from `32 t` on, columns from `16 j` on.
-fn right(b: Operand<'_>, t: usize, j: usize, tile: &mut Tile) {
+fn right(b: Operand<'_>, t: usize, j: usize) -> Cutout<'_> {
     match b {
-        Operand::Rows(x) => in_columns(x, (t, j), tile),
+        Operand::Rows(x) => {
+            Cutout { x, row: t * DEPTH, col: j * SIDE, pairs: Pairs::Across, way: Way::Upright }
+        }
         Operand::Columns(x) => {
-            in_rows(x, (j, t), tile);
-            transpose(&mut tile.0);
+            Cutout { x, row: j * SIDE, col: t * DEPTH, pairs: Pairs::Along, way: Way::Turned }
         }
     }
 }
@@ -165,52 +207,71 @@ simd_fn! {
     }
 }
 
+/// Some rows of tiles times some columns of tiles, all of one length.
+#[derive(Clone, Copy)]
+struct Factors<'a> {
+    rows: [&'a [Tile]; 2],
+    columns: [&'a [Tile]; 2],
+}
+
 /// Whoever multiplies tiles.
 enum Multiplier {
-    #[cfg(all(target_arch = "x86_64", target_os = "linux", not(feature = "f64")))]
-    Amx(amx::Unit),
+    Amx(Unit),
     Plain,
 }
 
 impl Multiplier {
     fn new() -> Self {
-        #[cfg(all(target_arch = "x86_64", target_os = "linux", not(feature = "f64")))]
-        if let Some(unit) = amx::Unit::new() {
-            return Self::Amx(unit);
-        }
-        Self::Plain
+        Unit::new().map_or(Self::Plain, Self::Amx)
     }
 
-    /// Two rows of tiles times two columns of tiles.
-    fn square(&self, rows: [&[Tile]; 2], columns: [&[Tile]; 2]) -> Square {
+    /// The sums of two rows and two columns of tiles, from a place of `c` on.
+    fn square(&self, factors: Factors<'_>, c: &mut RowsMut<'_>, at: (usize, usize), into: Into) {
+        if let Self::Amx(unit) = self
+            && unit.square_within(factors, c, at, into)
+        {
+            return;
+        }
+        let mut sums = Square([[0.0; SIDE * SIDE]; 4]);
+        if into == Into::Add {
+            each_row(c, at, &mut sums, |row, sums| sums.copy_from_slice(row));
+        }
         match self {
-            #[cfg(all(target_arch = "x86_64", target_os = "linux", not(feature = "f64")))]
-            Self::Amx(unit) => unit.square(rows, columns),
-            Self::Plain => plain(rows, columns),
+            Self::Amx(unit) => unit.square(factors, &mut sums),
+            Self::Plain => plain(factors, &mut sums),
+        }
+        each_row(c, at, &mut sums, |row, sums| row.copy_from_slice(sums));
+    }
+}
+
+/// Runs `work` with every row of a square as far as `c` has it, and the sums of that row.
+fn each_row(
+    c: &mut RowsMut<'_>,
+    (row, col): (usize, usize),
+    square: &mut Square,
+    work: impl Fn(&mut [Real], &mut [Real]),
+) {
+    for (at, sums) in square.0.iter_mut().enumerate() {
+        let (row, col) = (row + at / 2 * SIDE, col + at % 2 * SIDE);
+        let (rows, cols) = (c.rows.saturating_sub(row).min(SIDE), c.cols.saturating_sub(col).min(SIDE));
+        if cols > 0 {
+            let rows = (row..row + rows).zip(sums.chunks_exact_mut(SIDE));
+            rows.for_each(|(i, sums)| work(&mut c.row(i)[col..col + cols], &mut sums[..cols]));
         }
     }
 }
 
-fn plain(rows: [&[Tile]; 2], columns: [&[Tile]; 2]) -> Square {
-    let mut out = Square([[0.0; SIDE * SIDE]; 4]);
+fn plain(factors: Factors<'_>, out: &mut Square) {
     for (at, sums) in out.0.iter_mut().enumerate() {
-        for (a, b) in rows[at / 2].iter().zip(columns[at % 2]) {
+        for (a, b) in factors.rows[at / 2].iter().zip(factors.columns[at % 2]) {
             multiply(&a.0, &b.0, sums);
         }
     }
-    out
 }
 
 /// Whether the processor multiplies tiles by itself, and the system lets it.
 pub fn native() -> bool {
-    #[cfg(all(target_arch = "x86_64", target_os = "linux", not(feature = "f64")))]
-    {
-        amx::usable()
-    }
-    #[cfg(not(all(target_arch = "x86_64", target_os = "linux", not(feature = "f64"))))]
-    {
-        false
-    }
+    usable()
 }
 
 /// A right operand in tiles. Memory is kept from one to the next.
@@ -226,16 +287,20 @@ impl Tiles {
     /// Takes an operand.
     pub fn take(&mut self, b: Operand<'_>) {
         (self.terms, self.cols) = (b.rows(), b.cols());
-        fill(&mut self.all, self.cols, self.terms, |j, t, tile| right(b, t, j, tile));
+        fill(&mut self.all, self.cols, self.terms, |j, t| right(b, t, j));
     }
 }
 
 /// Makes the tiles of `count` rows or columns with so many terms each.
-fn fill(tiles: &mut Vec<Tile>, count: usize, terms: usize, make: impl Fn(usize, usize, &mut Tile)) {
+fn fill<'a>(tiles: &mut Vec<Tile>, count: usize, terms: usize, cutout: impl Fn(usize, usize) -> Cutout<'a>) {
     let depth = terms.div_ceil(DEPTH);
     let all = pairs(count) * depth;
     tiles.resize(tiles.len().max(all), Tile([0; SIDE * SIDE]));
-    tiles.iter_mut().enumerate().take(all).for_each(|(at, tile)| make(at / depth, at % depth, tile));
+    let places = tiles.iter_mut().take(all).enumerate().map(|(at, tile)| ((at / depth, at % depth), tile));
+    match Vectors::new() {
+        Some(vectors) => places.for_each(|((i, t), tile)| vectors.make(cutout(i, t), tile)),
+        None => places.for_each(|((i, t), tile)| cutout(i, t).plain(tile)),
+    }
 }
 
 thread_local! {
@@ -247,21 +312,32 @@ thread_local! {
 pub fn product(a: Operand<'_>, b: &Tiles, mut c: RowsMut<'_>, into: Into) {
     assert_eq!((a.cols(), a.rows(), b.cols), (b.terms, c.rows, c.cols), "shapes of a product");
     let mut lefts = ROOM.take();
-    fill(&mut lefts, c.rows, b.terms, |i, t, tile| left(a, i, t, tile));
-    multiply_all([&lefts, &b.all], b.terms.div_ceil(DEPTH), &mut c, into);
+    fill(&mut lefts, c.rows, b.terms, |i, t| left(a, i, t));
+    multiply_all(&Multiplier::new(), [&lefts, &b.all], b.terms.div_ceil(DEPTH), &mut c, into);
     ROOM.set(lefts);
 }
 
 /// All tiles of both operands, `depth` of them for every 16 rows or columns.
-fn multiply_all([lefts, rights]: [&[Tile]; 2], depth: usize, c: &mut RowsMut<'_>, into: Into) {
-    let multiplier = Multiplier::new();
+///
+/// Goes by pieces of [`AT_ONCE`], whose columns stay in the first cache while rows pass by. Where a sum is put away and
+/// taken up again changes nothing of it.
+fn multiply_all(
+    multiplier: &Multiplier,
+    [lefts, rights]: [&[Tile]; 2],
+    depth: usize,
+    c: &mut RowsMut<'_>,
+    into: Into,
+) {
     let [high, wide] = [c.rows, c.cols].map(pairs);
-    for j in (0..wide).step_by(2) {
-        let columns = [j, j + 1].map(|j| &rights[j * depth..(j + 1) * depth]);
-        for i in (0..high).step_by(2) {
-            let rows = [i, i + 1].map(|i| &lefts[i * depth..(i + 1) * depth]);
-            for (at, sums) in multiplier.square(rows, columns).0.iter().enumerate() {
-                put(sums, (i + at / 2) * SIDE, (j + at % 2) * SIDE, c, into);
+    // Nothing to add up is a piece as well: it gives zeros.
+    for first in (0..depth.max(1)).step_by(AT_ONCE) {
+        let into = if first > 0 { Into::Add } else { into };
+        let piece = |i: usize| i * depth + first..i * depth + depth.min(first + AT_ONCE);
+        for j in (0..wide).step_by(2) {
+            let columns = [j, j + 1].map(|j| &rights[piece(j)]);
+            for i in (0..high).step_by(2) {
+                let factors = Factors { rows: [i, i + 1].map(|i| &lefts[piece(i)]), columns };
+                multiplier.square(factors, c, (i * SIDE, j * SIDE), into);
             }
         }
     }
@@ -270,21 +346,6 @@ fn multiply_all([lefts, rights]: [&[Tile]; 2], depth: usize, c: &mut RowsMut<'_>
 /// Tiles that cover some rows or columns, in twos.
 fn pairs(count: usize) -> usize {
     2 * count.div_ceil(2 * SIDE)
-}
-
-/// Sums of a tile to their rows and columns, as far as there are such.
-fn put(sums: &Sums, row: usize, col: usize, c: &mut RowsMut<'_>, into: Into) {
-    let (rows, cols) = (c.rows.saturating_sub(row).min(SIDE), c.cols.saturating_sub(col).min(SIDE));
-    if cols == 0 {
-        return;
-    }
-    for (i, sums) in sums.chunks_exact(SIDE).enumerate().take(rows) {
-        let to = &mut c.row(row + i)[col..col + cols];
-        match into {
-            Into::Set => to.copy_from_slice(&sums[..cols]),
-            Into::Add => to.iter_mut().zip(sums).for_each(|(to, sum)| *to += sum),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -348,20 +409,66 @@ mod tests {
 
     #[test]
     #[allow(clippy::print_stderr, reason = "says that nothing was compared")]
+    fn vectors_make_the_tiles_of_plain_loops() {
+        let Some(vectors) = Vectors::new() else {
+            return eprintln!("skipped: this processor has no AVX-512 with BF16");
+        };
+        let mut m = filled(70, 75, 6);
+        let odd = [
+            1e-39,
+            -1e-39,
+            1.1754942e-38,
+            Real::INFINITY,
+            -Real::MAX,
+            257.0 / 256.0,
+            259.0 / 256.0,
+            -0.0,
+            3.0,
+        ];
+        m.data_mut().iter_mut().step_by(7).zip(odd.iter().cycle()).for_each(|(v, odd)| *v = *odd);
+        let x = view(&m);
+        for (row, col) in [(0, 0), (3, 40), (48, 64), (64, 0), (64, 64), (80, 0), (0, 96)] {
+            for (pairs, way) in [
+                (Pairs::Along, Way::Upright),
+                (Pairs::Along, Way::Turned),
+                (Pairs::Across, Way::Upright),
+                (Pairs::Across, Way::Turned),
+            ] {
+                let cutout = Cutout { x, row, col, pairs, way };
+                let (mut a, mut b) = (Tile([1; SIDE * SIDE]), Tile([2; SIDE * SIDE]));
+                vectors.make(cutout, &mut a);
+                cutout.plain(&mut b);
+                // Zeros have no sign in plain loops.
+                let half = |h: u32| if h & 0x7f80 == 0 { 0 } else { h };
+                a.0.iter_mut().for_each(|w| *w = half(*w & 0xffff) | half(*w >> 16) << 16);
+                assert_eq!(a, b, "{pairs:?} {way:?} from ({row}, {col})");
+            }
+        }
+    }
+
+    #[test]
+    #[allow(clippy::print_stderr, reason = "says that nothing was compared")]
     fn the_processor_multiplies_tiles_as_plain_loops_do() {
         let Some(multiplier) = Some(Multiplier::new()).filter(|m| !matches!(m, Multiplier::Plain)) else {
             eprintln!("skipped: this processor has no AMX, or the system does not let it be used");
             return;
         };
-        let (a, b) = (filled(32, 200, 4), filled(200, 32, 5));
-        let tiles = |make: &dyn Fn(usize, &mut Tile)| {
-            let mut tiles = vec![Tile([0; SIDE * SIDE]); 7];
-            tiles.iter_mut().enumerate().for_each(|(t, tile)| make(t, tile));
-            tiles
-        };
-        let rows = [0, 1].map(|i| tiles(&|t, tile| left(Operand::Rows(view(&a)), i, t, tile)));
-        let columns = [0, 1].map(|j| tiles(&|t, tile| right(Operand::Rows(view(&b)), t, j, tile)));
-        let (rows, columns) = ([&rows[0][..], &rows[1]], [&columns[0][..], &columns[1]]);
-        assert_eq!(multiplier.square(rows, columns), plain(rows, columns));
+        // Whole squares and parts of such; one piece of terms and several; rows with a gap; nothing to add up.
+        for (m, k, n) in [(32, 200, 32), (70, 1100, 100), (33, 31, 7), (1, 513, 64), (64, 0, 40)] {
+            let (a, b) = (filled(m, k, 4), filled(k, n, 5));
+            let (mut lefts, mut rights) = (Vec::new(), Vec::new());
+            fill(&mut lefts, m, k, |i, t| left(Operand::Rows(view(&a)), i, t));
+            fill(&mut rights, n, k, |j, t| right(Operand::Rows(view(&b)), t, j));
+            for (into, gap) in [(Into::Set, 0), (Into::Add, 0), (Into::Set, 3), (Into::Add, 3)] {
+                let with = |multiplier: &Multiplier| {
+                    let mut c = filled(m, n + gap, 6);
+                    let mut to = RowsMut { data: c.data_mut(), rows: m, cols: n, stride: n + gap };
+                    multiply_all(multiplier, [&lefts, &rights], k.div_ceil(DEPTH), &mut to, into);
+                    c
+                };
+                let what = format!("{m} x {k} x {n}, {into:?}, gap {gap}");
+                assert!(with(&multiplier) == with(&Multiplier::Plain), "{what}");
+            }
+        }
     }
 }

@@ -31,8 +31,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// Parameters above this length are updated in parallel.
-const PARALLEL_FROM: usize = 256 * 1024;
-/// Elements of a parallel piece; also of a partial sum of the gradient norm, whatever the number of threads.
+const PARALLEL_FROM: usize = 32 * 1024;
+/// Elements of a parallel piece.
+const PIECE: usize = 16 * 1024;
+/// Elements of a partial sum of the gradient norm, whatever the number of threads.
 const CHUNK: usize = 64 * 1024;
 
 /// The rule that turns a gradient into a step; the formulas are in the [module](self) header.
@@ -236,8 +238,8 @@ fn adam_step(factors: adam::Factors, p: &mut [Real], g: &[Real], m: &mut [Real],
     if p.len() <= PARALLEL_FROM {
         return adam::step(factors, p, g, m, v);
     }
-    let pieces = p.par_chunks_mut(CHUNK).zip(g.par_chunks(CHUNK));
-    let moments = m.par_chunks_mut(CHUNK).zip(v.par_chunks_mut(CHUNK));
+    let pieces = p.par_chunks_mut(PIECE).zip(g.par_chunks(PIECE));
+    let moments = m.par_chunks_mut(PIECE).zip(v.par_chunks_mut(PIECE));
     pieces.zip(moments).for_each(|((p, g), (m, v))| adam::step(factors, p, g, m, v));
 }
 
@@ -258,7 +260,7 @@ impl Sgd {
         if p.len() <= PARALLEL_FROM {
             return self.apply(p, g, m);
         }
-        let pieces = p.par_chunks_mut(CHUNK).zip(g.par_chunks(CHUNK)).zip(m.par_chunks_mut(CHUNK));
+        let pieces = p.par_chunks_mut(PIECE).zip(g.par_chunks(PIECE)).zip(m.par_chunks_mut(PIECE));
         pieces.for_each(|((p, g), m)| self.apply(p, g, m));
     }
 
@@ -292,12 +294,12 @@ pub fn clip_norm(grads: &mut [&mut [Real]], limit: f64) -> f64 {
 
 fn scale(g: &mut [Real], factor: Real) {
     let apply = |piece: &mut [Real]| piece.iter_mut().for_each(|x| *x *= factor);
-    if g.len() <= PARALLEL_FROM { apply(g) } else { g.par_chunks_mut(CHUNK).for_each(apply) }
+    if g.len() <= PARALLEL_FROM { apply(g) } else { g.par_chunks_mut(PIECE).for_each(apply) }
 }
 
 /// In f64, by pieces of a fixed length that are added in order.
 fn sum_of_squares(g: &[Real]) -> f64 {
-    if g.len() <= PARALLEL_FROM {
+    if g.len() <= 4 * CHUNK {
         return g.chunks(CHUNK).map(piece_of_squares).sum();
     }
     g.par_chunks(CHUNK).map(piece_of_squares).collect::<Vec<_>>().iter().sum()

@@ -7,10 +7,11 @@ use crate::kernels::{Rows, simd_fn};
 
 /// Two rounded numbers in a word, the first in its lower half; those below 2^-126 are 0, as processors take them.
 #[inline(always)]
+#[allow(clippy::unnecessary_cast, reason = "Real is f64 in the twin crate")]
 pub fn word(first: Real, second: Real) -> u32 {
     let bits = |v: Real| {
-        let bits = u32::from(Bf16::of(v).bits());
-        if bits & 0x7f80 == 0 { 0 } else { bits }
+        let normal = (v as f32).to_bits() & 0x7f80_0000 != 0;
+        if normal { u32::from(Bf16::of(v).bits()) } else { 0 }
     };
     bits(first) | bits(second) << 16
 }

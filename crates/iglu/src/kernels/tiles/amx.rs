@@ -1,7 +1,7 @@
 //! The matrix unit of some processors: eight registers of 16 rows of 64 bytes, and an instruction that multiplies two of
 //! them.
 
-use super::{SIDE, Square, Tile};
+use super::{Factors, Into, RowsMut, SIDE, Square, Tile};
 use std::arch::asm;
 use std::arch::x86_64::{__cpuid_count, _xgetbv};
 use std::ffi::c_long;
@@ -87,35 +87,84 @@ impl Unit {
         Some(Self { here: PhantomData })
     }
 
-    /// Two rows of tiles times two columns of tiles, all of one length.
+    /// Adds the sums of tiles to those that are there.
+    pub(super) fn square(&self, factors: Factors<'_>, sums: &mut Square) {
+        let out =
+            Out { at: [0, 1, 2, 3].map(|i| (&raw mut sums.0[i]).cast()), line: 4 * SIDE, into: Into::Add };
+        // SAFETY: four tiles of 16 rows of 64 bytes, one after the other.
+        #[expect(unsafe_code, reason = "no safe interface to the unit")]
+        unsafe {
+            self.run(factors, out);
+        }
+    }
+
+    /// The sums of tiles straight to a place of `c`, if that has room for all of them.
+    pub(super) fn square_within(
+        &self,
+        factors: Factors<'_>,
+        c: &mut RowsMut<'_>,
+        (row, col): (usize, usize),
+        into: Into,
+    ) -> bool {
+        if row + 2 * SIDE > c.rows || col + 2 * SIDE > c.cols {
+            return false;
+        }
+        let stride = c.stride;
+        let last = (row + 2 * SIDE - 1) * stride + col + 2 * SIDE;
+        let square = &mut c.data[row * stride + col..last];
+        let at = [0, SIDE, SIDE * stride, SIDE * stride + SIDE].map(|from| (&raw mut square[from]).cast());
+        // SAFETY: the square has 32 rows of 32 numbers, `stride` apart: its first and last ones are in `c`.
+        #[expect(unsafe_code, reason = "no safe interface to the unit")]
+        unsafe {
+            self.run(factors, Out { at, line: stride * size_of::<f32>(), into });
+        }
+        true
+    }
+
+    /// # Safety
+    /// Every place of `out` must have room for 16 rows of 64 bytes.
+    #[expect(unsafe_code, reason = "no safe interface to the unit")]
     #[expect(clippy::unused_self, reason = "who has a unit has set its shapes")]
-    pub(super) fn square(&self, rows: [&[Tile]; 2], columns: [&[Tile]; 2]) -> Square {
+    unsafe fn run(&self, factors: Factors<'_>, out: Out) {
+        let Factors { rows, columns } = factors;
         let depth = rows[0].len();
         let lengths = [rows[1], columns[0], columns[1]].map(<[Tile]>::len);
         assert_eq!(lengths, [depth; 3], "rows and columns of one length");
-        let mut out = Square([[0.0; SIDE * SIDE]; 4]);
-        if depth > 0 {
-            // SAFETY: the shapes are set; every tile has 16 rows of 64 bytes, and the loop ends with the last of `depth`
-            // tiles, which all four slices have; `out` has room for four.
-            #[expect(unsafe_code, reason = "no safe interface to the unit")]
-            unsafe {
-                multiply(depth, rows.map(<[Tile]>::as_ptr), columns.map(<[Tile]>::as_ptr), &raw mut out);
-            }
-        }
-        out
+        // SAFETY: the shapes are set; every tile has 16 rows of 64 bytes, and the loop ends with the last of `depth`
+        // tiles, which all four slices have; the caller has promised the rest.
+        unsafe { multiply(depth, rows.map(<[Tile]>::as_ptr), columns.map(<[Tile]>::as_ptr), out) }
     }
+}
+
+/// Where the sums of four tiles go: rows of 64 bytes, `line` bytes apart.
+#[derive(Clone, Copy)]
+struct Out {
+    at: [*mut f32; 4],
+    line: usize,
+    into: Into,
 }
 
 /// The sums of `depth` tiles; four products for each four tiles that are loaded.
 #[expect(unsafe_code, reason = "the instructions take addresses")]
-unsafe fn multiply(depth: usize, rows: [*const Tile; 2], columns: [*const Tile; 2], out: *mut Square) {
+unsafe fn multiply(depth: usize, rows: [*const Tile; 2], columns: [*const Tile; 2], out: Out) {
     // SAFETY: what the caller promises.
     unsafe {
         asm!(
+            "test {add:e}, {add:e}",
+            "jnz 3f",
             "tilezero tmm0",
             "tilezero tmm1",
             "tilezero tmm2",
             "tilezero tmm3",
+            "jmp 4f",
+            "3:",
+            "tileloadd tmm0, [{e} + {to}*1]",
+            "tileloadd tmm1, [{f} + {to}*1]",
+            "tileloadd tmm2, [{g} + {to}*1]",
+            "tileloadd tmm3, [{h} + {to}*1]",
+            "4:",
+            "test {left}, {left}",
+            "jz 5f",
             "2:",
             "tileloadd tmm4, [{a} + {line}*1]",
             "tileloadd tmm6, [{c} + {line}*1]",
@@ -131,16 +180,22 @@ unsafe fn multiply(depth: usize, rows: [*const Tile; 2], columns: [*const Tile; 
             "add {d}, {size}",
             "dec {left}",
             "jnz 2b",
-            "tilestored [{out} + {line}*1], tmm0",
-            "tilestored [{out} + {line}*1 + {size}], tmm1",
-            "tilestored [{out} + {line}*1 + 2*{size}], tmm2",
-            "tilestored [{out} + {line}*1 + 3*{size}], tmm3",
+            "5:",
+            "tilestored [{e} + {to}*1], tmm0",
+            "tilestored [{f} + {to}*1], tmm1",
+            "tilestored [{g} + {to}*1], tmm2",
+            "tilestored [{h} + {to}*1], tmm3",
             a = inout(reg) rows[0] => _,
             b = inout(reg) rows[1] => _,
             c = inout(reg) columns[0] => _,
             d = inout(reg) columns[1] => _,
             left = inout(reg) depth => _,
-            out = in(reg) out,
+            e = in(reg) out.at[0],
+            f = in(reg) out.at[1],
+            g = in(reg) out.at[2],
+            h = in(reg) out.at[3],
+            to = in(reg) out.line,
+            add = in(reg) u32::from(out.into == Into::Add),
             line = in(reg) 4 * SIDE,
             size = const size_of::<Tile>(),
             out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
