@@ -83,6 +83,14 @@ impl Split {
         self.train.is_empty() && self.val.is_empty() && self.test.is_empty()
     }
 
+    /// The nodes whose scores are told, validation and test, in order.
+    pub fn scored(&self) -> Vec<u32> {
+        let mut nodes = [&self.val[..], &self.test].concat();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
     /// The same nodes under new numbers: `numbers[old] = new`. Lists keep their order.
     fn renumbered(&self, numbers: &[u32]) -> Self {
         let renumber = |ids: &[u32]| ids.iter().map(|&v| numbers[v as usize]).collect();

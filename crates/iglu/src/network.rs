@@ -4,6 +4,7 @@
 //! gives the classes. `X^0` are the features, `X^L` the logits. Knows no labels, optimisers or caches.
 
 mod infer;
+mod reach;
 
 pub(crate) use infer::inputs;
 

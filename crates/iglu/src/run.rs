@@ -28,7 +28,7 @@ use crate::{Dataset, Error, Features, Interrupt, Labels, Mat, Result, communitie
 use course::{Begun, Course};
 use start::FEW_ROWS;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A finished run.
 pub struct Trained {
@@ -367,6 +367,19 @@ struct Run<'a> {
     trials: Trials,
     /// The configuration before anything was decided.
     asked: Config,
+    /// Validation and test nodes, in order.
+    scored: Vec<u32>,
+    /// What their logits depend on, once somebody has asked. Whatever is tried out, neighbours stay the same.
+    reach: OnceLock<Vec<Vec<u32>>>,
+}
+
+/// Whose logits are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// Those of all nodes.
+    All,
+    /// Those of validation and test nodes; rows of other nodes say nothing.
+    Scored,
 }
 
 impl<'a> Run<'a> {
@@ -387,6 +400,7 @@ impl<'a> Run<'a> {
         let data = own.map_or_else(|| Cow::Borrowed(fit.data.get()), Cow::Owned);
         let metric = config.select.metric.or(Metric::default_for(&data.labels));
         let (labels, rows) = Sides::training(&data, config.train.setting);
+        let scored = data.split.scored();
         let mut loss = LossOptions {
             class_weights: config.loss.class_weights.clone(),
             smoothing: config.loss.smoothing,
@@ -409,6 +423,8 @@ impl<'a> Run<'a> {
             interrupt,
             trials,
             asked,
+            scored,
+            reach: OnceLock::new(),
         }
     }
 
@@ -436,10 +452,22 @@ impl<'a> Run<'a> {
         Side::new(&Graphs::of(&self.data), self.features.clone(), network).into()
     }
 
-    /// Logits of all nodes of the full graph: from the caches where those are fresh, else by inference.
-    fn logits(&self, engine: &mut Engine<'_>, sides: &Sides) -> Result<Mat> {
-        let cached = if self.config.train.setting == Setting::Transductive { engine.logits() } else { None };
-        cached.map_or_else(|| engine.network().infer_until(&sides.full, &self.interrupt), Ok)
+    /// Logits of nodes of the full graph: from the caches where those are fresh, else by inference.
+    fn logits(&self, engine: &mut Engine<'_>, sides: &Sides, whose: Whose) -> Result<Mat> {
+        let nodes = match whose {
+            Whose::All => Cow::Owned((0..sides.full.nodes() as u32).collect()),
+            Whose::Scored => Cow::Borrowed(&self.scored),
+        };
+        if self.config.train.setting == Setting::Transductive
+            && let Some(logits) = engine.logits(&nodes)
+        {
+            return Ok(logits);
+        }
+        let reach = || engine.network().reach(&sides.full, &nodes);
+        match whose {
+            Whose::All => engine.infer_for(&sides.full, &reach()),
+            Whose::Scored => engine.infer_for(&sides.full, self.reach.get_or_init(reach)),
+        }
     }
 
     /// Score of some nodes, where they have labels.

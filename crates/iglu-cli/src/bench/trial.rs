@@ -173,14 +173,15 @@ pub fn run(order: &Order<'_>, machine: &mut Machine) -> Result<Trial> {
     let loss = TaskLoss::new(&labels, &rows, &LossOptions::default())?;
     let mut engine = Engine::new(&config, network, sides.train.clone(), loss, rows.clone());
     let prepare_seconds = clock.lap();
-    let mut epochs = train(&mut engine, order.repeat, |engine| evaluate(engine, &sides, &config, &data))?;
+    let evaluation = Evaluation::new(&engine, &sides, &config, &data);
+    let mut epochs = train(&mut engine, order.repeat, |engine| evaluation.run(engine))?;
     let peak_bytes = memory::peak_bytes();
     let works = works(&engine, &epochs.steps);
     let mut all = Work::default();
     works.iter().for_each(|(_, work)| all.add(work.clone()));
     // The caches go before the limits are measured, which takes tables of its own.
     let network = engine.into_network();
-    let inference = work::inference(&network, &sides.full);
+    let inference = work::inference(&network, &sides.full, &evaluation.reach);
     for work in [&all, &inference] {
         machine.measure(work);
     }
@@ -254,12 +255,29 @@ fn works(engine: &Engine<'_>, steps: &[StepTime]) -> Vec<(String, Work)> {
 }
 
 /// Scores as after an epoch of training.
-fn evaluate(engine: &mut Engine<'_>, sides: &Sides, config: &Config, data: &Dataset) {
-    let cached = if config.train.setting == Setting::Transductive { engine.logits() } else { None };
-    let logits = cached.unwrap_or_else(|| engine.network().infer(&sides.full));
-    let metric = config.select.metric.or(Metric::default_for(&data.labels));
-    for rows in [&data.split.val, &data.split.test] {
-        std::hint::black_box(metric.score(&logits, &data.labels, rows));
+struct Evaluation<'a> {
+    sides: &'a Sides,
+    config: &'a Config,
+    data: &'a Dataset,
+    /// Whose embeddings the scored nodes need, layer by layer.
+    reach: Vec<Vec<u32>>,
+}
+
+impl<'a> Evaluation<'a> {
+    fn new(engine: &Engine<'_>, sides: &'a Sides, config: &'a Config, data: &'a Dataset) -> Self {
+        Self { sides, config, data, reach: engine.network().reach(&sides.full, &data.split.scored()) }
+    }
+
+    fn run(&self, engine: &mut Engine<'_>) {
+        let scored = self.reach.last().expect("one list for each layer");
+        let transductive = self.config.train.setting == Setting::Transductive;
+        let cached = if transductive { engine.logits(scored) } else { None };
+        let infer = || engine.infer_for(&self.sides.full, &self.reach);
+        let logits = cached.map_or_else(infer, Ok).expect("nobody can ask to stop");
+        let metric = self.config.select.metric.or(Metric::default_for(&self.data.labels));
+        for rows in [&self.data.split.val, &self.data.split.test] {
+            std::hint::black_box(metric.score(&logits, &self.data.labels, rows));
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::loss::TaskLoss;
 use crate::network::{Network, Sight};
 use crate::observe::{LayerPoint, RefreshPoint, Stopwatch};
 use crate::optim::{OptimOptions, Optimiser, Progress, Schedule};
-use crate::program::{Call, Dropping, Lanes, Norms, Program, RowSet};
+use crate::program::{Call, Dropping, Lanes, Norms, Program};
 use crate::rng::Key;
 use crate::side::Side;
 use crate::{Error, Interrupt, Mat, Operator, Result, Scratch};
@@ -98,7 +98,7 @@ impl<'a> Engine<'a> {
             .collect();
         let mut engine = Self {
             plan,
-            reach: reach(&network, &side, &rows),
+            reach: network.reach(&side, &rows),
             members: (0..side.nodes() as u32).map(|v| rows.binary_search(&v).is_ok()).collect(),
             caches: Caches::new(depth),
             optimisers: Vec::new(),
@@ -316,9 +316,9 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Logits of all nodes of the training side from caches that are fresh, without touching them; `None` where
-    /// too little is fresh to be worth it.
-    pub fn logits(&mut self) -> Option<Mat> {
+    /// Logits of these nodes of the training side, in order, from caches that are fresh, without touching them; `None`
+    /// where too little is fresh to be worth it. Rows of other nodes are zeros.
+    pub fn logits(&mut self, nodes: &[u32]) -> Option<Mat> {
         let from = self.tail_from();
         let tail = self.tail.as_ref()?;
         if from < 2 || !self.caches.fresh(from - 1, &self.network) {
@@ -329,8 +329,14 @@ impl<'a> Engine<'a> {
         let (params, norms) = (self.network.params_from(from), self.network.norms_from(from));
         let call = Call { params: &params, norms: Norms::Stored(&norms), dropping: Dropping::Off };
         let mut out = Mat::zeros(self.side.nodes(), tail.width());
-        job.forward(&call, RowSet::All(self.side.nodes()), &mut out);
+        job.forward_at(&call, nodes, &mut out);
         Some(out)
+    }
+
+    /// Logits of the nodes that `reach` ([`Network::reach`]) ends with on any side, by inference; rows of other nodes are zeros.
+    /// Memory is that of the training steps, and kept for the next time.
+    pub fn infer_for(&self, side: &Side, reach: &[Vec<u32>]) -> Result<Mat> {
+        self.network.infer_for(side, reach, &self.scratch, &self.interrupt)
     }
 
     /// Learning rate at share `within` of a visit.
@@ -391,30 +397,4 @@ fn schedule(config: &Config) -> Schedule {
         }
         ScheduleKind::Cosine => Schedule::Cosine { floor: o.lr_floor },
     }
-}
-
-/// Nodes whose row of `alpha^k` can be non-zero: the training nodes for k = L, and downwards what the layers reach.
-fn reach(network: &Network, side: &Side, rows: &[u32]) -> Vec<Vec<u32>> {
-    let depth = network.depth();
-    let mut marks = vec![vec![false; side.nodes()]; depth + 1];
-    for &r in rows {
-        marks[depth][r as usize] = true;
-    }
-    for k in (1..depth).rev() {
-        for m in k + 1..=depth {
-            let layer = network.at(m);
-            if !layer.reads(k) {
-                continue;
-            }
-            let (low, high) = marks.split_at_mut(m);
-            for v in (0..side.nodes()).filter(|&v| high[0][v]) {
-                low[k][v] = true;
-                if m == k + 1 {
-                    side.heard(layer, v, |u| low[k][u as usize] = true);
-                }
-            }
-        }
-    }
-    let list = |marks: Vec<bool>| (0..marks.len() as u32).filter(|&v| marks[v as usize]).collect();
-    marks.into_iter().map(list).collect()
 }

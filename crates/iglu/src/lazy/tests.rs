@@ -197,7 +197,7 @@ fn some_rows_train_as_all_of_them() {
                     chosen.into_iter().for_each(|chosen| e.caches.choose(3, chosen));
                     e.begin().unwrap();
                     (0..3).for_each(|i| assert!(e.epoch(i, 3).is_ok()));
-                    let logits = e.logits();
+                    let logits = e.logits(&(0..e.side.nodes() as u32).collect::<Vec<_>>());
                     e.polish(3).unwrap();
                     let params: Vec<Mat> = e.network.layers().iter().flat_map(|l| l.params.clone()).collect();
                     (params, logits, apart)
@@ -529,4 +529,35 @@ fn a_network_without_its_graph_is_one_on_a_graph_without_edges() {
         assert_same(&[found], &[alone.select(&data.split.val)], layer);
         assert_ne!(network.infer(&side(&data)), alone, "{layer} reads its graph");
     }
+}
+
+/// Scores need the logits of some nodes: they are those of inference for all, byte for byte, made from what they reach alone.
+#[test]
+fn some_nodes_are_inferred_as_among_all() {
+    let (data, few) = (dataset(true, false), [3, 11, 24, 28]);
+    let alike = |found: &Mat, whole: &Mat, name: &str| {
+        for v in 0..whole.rows() {
+            let expect = if few.contains(&(v as u32)) { whole.row(v) } else { &[0.0; 3] };
+            assert_eq!(found.row(v), expect, "{name}, node {v}");
+        }
+    };
+    let mut shorter = 0;
+    for (name, mut c) in variants() {
+        for (order, storage) in [(Order::Inverted, Storage::F32), (Order::Inverted, Storage::Bf16)] {
+            (c.train.order, c.network.cache) = (order, storage);
+            with_engine(&c, &data, |e| {
+                e.begin().unwrap();
+                assert!(e.epoch(0, 1).is_ok());
+                let network = e.network().clone();
+                let reach = network.reach(&e.side, &few);
+                let found = e.infer_for(&e.side, &reach).unwrap();
+                alike(&found, &network.infer(&e.side), name);
+                shorter += usize::from(reach[1].len() < e.side.nodes());
+                let all: Vec<u32> = (0..e.side.nodes() as u32).collect();
+                let (cached, whole) = (e.logits(&few), e.logits(&all));
+                cached.zip(whole).iter().for_each(|(found, whole)| alike(found, whole, name));
+            });
+        }
+    }
+    assert!(shorter > 20, "{shorter} networks leave something out");
 }

@@ -117,15 +117,18 @@ fn input(network: &Network, program: &Program, i: usize) -> Kept {
     (program.input_width(i), table(network, of).1)
 }
 
-/// What inference does on a side; the aggregates of the first layer are there.
-pub fn inference(network: &Network, side: &Side) -> Work {
+/// What inference for some nodes does on a side, by what they reach; the aggregates of the first layer are there.
+pub fn inference(network: &Network, side: &Side, reach: &[Vec<u32>]) -> Work {
     let mut work = Work::default();
     for k in 1..=network.depth() {
-        let layer = network.at(k);
-        if k > 1 {
-            work.aggregate(side, layer, table(network, k - 1));
+        let (layer, nodes) = (network.at(k), &reach[k]);
+        let parts = if k > 1 && layer.look.is_linear() { layer.look.parts() } else { 0 };
+        for part in 0..parts {
+            let operator = side.operator(layer, part);
+            let entries = nodes.iter().map(|&v| operator.reached(v as usize).len()).sum();
+            work.sum(side.nodes(), table(network, k - 1), entries, nodes.len());
         }
-        work.forward(network, layer, side.nodes());
+        work.forward(network, layer, nodes.len());
     }
     work
 }

@@ -4,7 +4,7 @@ use super::{Layer, Network, Sight};
 use crate::program::{Call, Dropping, Input, Job, Norms, Program, RowSet, Source};
 use crate::side::Side;
 use crate::table::with_table;
-use crate::{Interrupt, Mat, Result, Table};
+use crate::{Interrupt, Mat, Result, Scratch, Table};
 
 impl Network {
     /// Logits of every node by exact layer-wise inference: each layer for all nodes before the next.
@@ -14,7 +14,19 @@ impl Network {
 
     /// The same, with an error as soon as somebody asks to stop.
     pub fn infer_until(&self, side: &Side, interrupt: &Interrupt) -> Result<Mat> {
-        self.embed_until(side, self.depth(), interrupt)
+        self.embed_until(side, self.depth(), &Scope::default(), interrupt)
+    }
+
+    /// The same rows for the nodes that `reach` ([`Network::reach`]) ends with, and nothing that these do not need; rows of
+    /// other nodes are zeros. Embeddings are made in buffers of `scratch`, and given back.
+    pub fn infer_for(
+        &self,
+        side: &Side,
+        reach: &[Vec<u32>],
+        scratch: &Scratch,
+        interrupt: &Interrupt,
+    ) -> Result<Mat> {
+        self.embed_until(side, self.depth(), &Scope { reach: Some(reach), scratch: Some(scratch) }, interrupt)
     }
 
     /// Logits of some nodes of a side as if most layers saw no edges; batch norms take the statistics of these rows.
@@ -37,11 +49,11 @@ impl Network {
 
     /// `X^k` of every node.
     pub fn embed(&self, side: &Side, k: usize) -> Mat {
-        self.embed_until(side, k, &Interrupt::new()).expect("nobody can ask to stop")
+        self.embed_until(side, k, &Scope::default(), &Interrupt::new()).expect("nobody can ask to stop")
     }
 
-    /// `X^to` of every node; asks before every layer whether to stop.
-    fn embed_until(&self, side: &Side, to: usize, interrupt: &Interrupt) -> Result<Mat> {
+    /// `X^to`; asks before every layer whether to stop.
+    fn embed_until(&self, side: &Side, to: usize, scope: &Scope<'_>, interrupt: &Interrupt) -> Result<Mat> {
         let mut known: Vec<Table> = (0..=to).map(|_| Table::default()).collect();
         for layer in &self.layers[..to] {
             interrupt.check()?;
@@ -56,16 +68,41 @@ impl Network {
                 None => Input::Product(side.operator(layer, part).view(), &known[k - 1]),
             };
             let inputs = inputs(&layer.program, side, |m| &known[m], aggregate);
-            let out = layer_output(layer, side, inputs);
-            let done = layer.k;
+            let (done, count) = (layer.k, side.nodes());
+            // Rows that nobody makes are zeros in what is handed out, and never read before that.
+            let mut out = match scope.scratch.filter(|_| done < to) {
+                Some(scratch) => Table::take(scratch, layer.storage, count, layer.width()),
+                None => Table::zeros(layer.storage, count, layer.width()),
+            };
+            layer_output(layer, side, inputs, scope.reach.map(|lists| &lists[done][..]), &mut out);
             known[done] = out;
             for m in 1..done {
                 if !self.layers[done..to].iter().any(|l| l.reads(m)) {
-                    known[m] = Table::default();
+                    scope.forget(std::mem::take(&mut known[m]));
                 }
             }
         }
-        Ok(known.pop().expect("one place for each layer").into_full())
+        let last = known.pop().expect("one place for each layer").into_full();
+        known.into_iter().for_each(|table| scope.forget(table));
+        Ok(last)
+    }
+}
+
+/// For whom embeddings are made, and in what memory: for all nodes, in memory of their own, unless said otherwise.
+#[derive(Default)]
+struct Scope<'a> {
+    /// The nodes of every layer.
+    reach: Option<&'a [Vec<u32>]>,
+    /// Where buffers come from and go to.
+    scratch: Option<&'a Scratch>,
+}
+
+impl Scope<'_> {
+    /// Gives back what nobody reads any more.
+    fn forget(&self, table: Table) {
+        if let Some(scratch) = self.scratch {
+            table.give(scratch);
+        }
     }
 }
 
@@ -87,12 +124,13 @@ pub(crate) fn inputs<'a>(
     program.inputs().map(lookup).collect()
 }
 
-/// Output of one layer for all nodes.
-fn layer_output(layer: &Layer, side: &Side, inputs: Vec<Input<'_>>) -> Table {
+/// Output of one layer for all nodes, or for these.
+fn layer_output(layer: &Layer, side: &Side, inputs: Vec<Input<'_>>, nodes: Option<&[u32]>, out: &mut Table) {
     let job = Job::new(&layer.program, inputs, side.pattern());
     let params = layer.param_refs();
     let call = Call { params: &params, norms: Norms::Stored(&layer.norms), dropping: Dropping::Off };
-    let mut out = Table::zeros(layer.storage, side.nodes(), layer.width());
-    with_table!(&mut out, m => job.forward(&call, RowSet::All(side.nodes()), m));
-    out
+    with_table!(out, m => match nodes {
+        Some(nodes) => job.forward_at(&call, nodes, m),
+        None => job.forward(&call, RowSet::All(side.nodes()), m),
+    });
 }

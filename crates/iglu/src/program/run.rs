@@ -293,6 +293,40 @@ impl<'a> Job<'a> {
         blocks.map(one).collect::<Vec<_>>().iter().flatten().sum()
     }
 
+    /// Outputs of some nodes, in order, each to the row of its node; the other rows of `out` stay as they are.
+    pub fn forward_at<T: Stored>(&self, call: &Call<'_>, nodes: &[u32], out: &mut Mat<T>) {
+        let (count, width) = (out.rows(), self.program.width());
+        assert_eq!(out.cols(), width, "place for the outputs");
+        if nodes.len() == count {
+            return self.forward(call, RowSet::All(count), out);
+        }
+        debug_assert!(nodes.is_sorted_by(|a, b| a < b), "nodes in order");
+        let rows = RowSet::List(nodes);
+        let attended = self.attend(call, rows);
+        let attended = attended.as_ref().map(|a| &a.z);
+        let states = self.states_of(call, rows, attended);
+        let context = self.context(call, &states);
+        let (mut rest, mut first) = (out.data_mut(), 0);
+        let mut pieces = Vec::with_capacity(self.blocks(rows));
+        for b in 0..self.blocks(rows) {
+            let span = self.span(rows, b);
+            let next = nodes.get(span.end).map_or(count, |&v| v as usize);
+            let (mine, others) = rest.split_at_mut((next - first) * width);
+            pieces.push((span, first, mine));
+            (rest, first) = (others, next);
+        }
+        pieces.into_par_iter().for_each(|(span, first, out)| {
+            self.with_block(rows, span, call.dropping, attended, |ws| {
+                context.forward(ws, 0..self.program.raw.ops.len());
+                let y = ws.value(self.program, self.program.output);
+                for (i, &v) in ws.ids.iter().enumerate() {
+                    let at = (v as usize - first) * width;
+                    stored::copy(y.row(i), &mut out[at..at + width]);
+                }
+            });
+        });
+    }
+
     /// Value of an objective, without gradients.
     pub fn value(&self, call: &Call<'_>, rows: RowSet<'_>, objective: &dyn Objective) -> f64 {
         let attended = self.attend(call, rows);

@@ -1,7 +1,7 @@
 //! A run under way: epoch after epoch, the best model so far, and the way back where training has diverged.
 
 use super::start::{Candidate, Ended, Ending, Opened, Opening, Scored};
-use super::{EPOCHS, Run, Seen, Trained};
+use super::{EPOCHS, Run, Seen, Trained, Whose};
 #[cfg(test)]
 use crate::Real;
 use crate::checkpoint::{Checkpoint, Notes};
@@ -254,7 +254,7 @@ impl<'r> Course<'r> {
     }
 
     fn score(&mut self, loss: f64) -> Result<HistoryPoint> {
-        let logits = self.run.logits(&mut self.engine, &self.sides)?;
+        let logits = self.run.logits(&mut self.engine, &self.sides, Whose::Scored)?;
         Ok(self.run.point(&logits, self.ran, self.seconds.train, loss))
     }
 

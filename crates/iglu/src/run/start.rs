@@ -1,7 +1,7 @@
 //! The start of a run: the started network is scored, then whatever is left to the data is tried for one epoch, and
 //! validation decides.
 
-use super::{EPOCHS, Outline, Run};
+use super::{EPOCHS, Outline, Run, Whose};
 use crate::config::{Auto, Config, HIDDEN, Head, LazyDropout, Order, Proximal, Start, TrainConfig};
 use crate::lazy::plan::Plan;
 use crate::lazy::{Engine, EngineState, Judge, StartReport, Verdict, start_dropout, start_tail};
@@ -301,7 +301,7 @@ impl Run<'_> {
             return Ok(Control::Continue);
         }
         let mut clock = Stopwatch::new();
-        let point = self.point(&self.logits(engine, sides)?, 0, train_seconds, loss);
+        let point = self.point(&self.logits(engine, sides, Whose::Scored)?, 0, train_seconds, loss);
         opening.seconds.eval += clock.lap();
         opening.zero = Some(Scored { point, config: config.clone(), network: engine.network().clone() });
         let seconds = Seconds { train: train_seconds, total: self.watch.seconds(), ..opening.seconds };
@@ -380,7 +380,8 @@ impl Run<'_> {
         let mut clock = Stopwatch::new();
         let loss = candidate.engine.epoch(0, candidate.config.train.epochs.or(EPOCHS))?;
         seconds.start += clock.lap();
-        let logits = self.logits(&mut candidate.engine, &candidate.sides)?;
+        // Training nodes are scored as well, to see whether they are learnt by heart.
+        let logits = self.logits(&mut candidate.engine, &candidate.sides, Whose::All)?;
         let point = self.point(&logits, 1, seconds.start, loss);
         candidate.first = Some(First { point, train: self.score_of(&logits, &self.data.split.train) });
         seconds.eval += clock.lap();
