@@ -3,7 +3,7 @@
 use super::gemm::Into;
 use super::rowwise::Mask;
 use super::vecmath::madd;
-use super::{Rows, RowsMut, simd_fn};
+use super::{Rows, RowsMut, prefetch_row, simd_fn};
 use crate::{Real, SparseMat};
 
 /// Some rows of a sparse matrix, copied next to each other.
@@ -25,6 +25,26 @@ impl SparseBlock {
             out.offsets.push(out.columns.len());
         }
         out
+    }
+
+    /// The entries in the order of their columns, those of a column in the order of their rows, as `(row, value)`; and where
+    /// those of each of so many columns end.
+    fn by_column(&self, columns: usize) -> (Vec<u32>, Vec<(u32, Real)>) {
+        let mut places = vec![0_u32; columns];
+        self.columns.iter().for_each(|&c| places[c as usize] += 1);
+        let mut sum = 0;
+        for place in &mut places {
+            sum += std::mem::replace(place, sum);
+        }
+        let mut entries = vec![(0, 0.0); self.columns.len()];
+        for (row, span) in self.offsets.windows(2).enumerate() {
+            for entry in span[0]..span[1] {
+                let place = &mut places[self.columns[entry] as usize];
+                entries[*place as usize] = (row as u32, self.values[entry]);
+                *place += 1;
+            }
+        }
+        (places, entries)
     }
 
     /// Multiplies by a dropout mask, `ids` naming the rows.
@@ -53,8 +73,59 @@ pub fn set_scaled(c: Real, x: &SparseBlock, y: &mut RowsMut<'_>) {
     add_scaled(c, x, y);
 }
 
+/// Columns whose sums stay in registers on all instruction sets.
+const STRIP: usize = 64;
+/// The same where fewer are left; what is left after these goes one by one.
+const THIN: usize = 16;
+/// Entries ahead whose rows are asked for.
+const AHEAD: usize = 4;
+
+/// `W` columns of `out` from column `from` on: `out (+)= sum value row`, every sum with its terms in order.
+#[inline(always)]
+fn strip<const FMA: bool, const W: usize>(
+    terms: impl Iterator<Item = (Real, usize)>,
+    rows: Rows<'_>,
+    from: usize,
+    out: &mut [Real],
+    into: Into,
+) {
+    let mut sums = [0.0; W];
+    let (out, _) = out[from..].split_first_chunk_mut::<W>().expect("as many columns");
+    if into == Into::Add {
+        sums = *out;
+    }
+    for (value, row) in terms {
+        let first = row * rows.stride + from;
+        let row = rows.data[first..first + W].as_chunks::<W>().0[0];
+        for j in 0..W {
+            sums[j] = madd::<FMA>(value, row[j], sums[j]);
+        }
+    }
+    *out = sums;
+}
+
+/// `out (+)= sum value row` over terms `(value, row)`, strip by strip.
+#[inline(always)]
+fn sum_of_rows<const FMA: bool, I: Iterator<Item = (Real, usize)>>(
+    terms: impl Fn() -> I,
+    rows: Rows<'_>,
+    out: &mut [Real],
+    into: Into,
+) {
+    let (wide, all) = (out.len() / STRIP * STRIP, out.len() / THIN * THIN);
+    for from in (0..wide).step_by(STRIP) {
+        strip::<FMA, STRIP>(terms(), rows, from, out, into);
+    }
+    for from in (wide..all).step_by(THIN) {
+        strip::<FMA, THIN>(terms(), rows, from, out, into);
+    }
+    for from in all..out.len() {
+        strip::<FMA, 1>(terms(), rows, from, out, into);
+    }
+}
+
 simd_fn! {
-    /// `c = x w`, set or added.
+    /// `c = x w`, set or added: rows of `w` one after the other, from end to end, those that follow on their way meanwhile.
     pub fn nn(x: &SparseBlock, w: Rows<'_>, c: RowsMut<'_>, into: Into) {
         let mut c = c;
         for i in 0..c.rows {
@@ -63,6 +134,9 @@ simd_fn! {
                 out.fill(0.0);
             }
             for entry in x.offsets[i]..x.offsets[i + 1] {
+                if let Some(&later) = x.columns.get(entry + AHEAD) {
+                    prefetch_row(w.data, later as usize * w.stride, w.cols);
+                }
                 let v = x.values[entry];
                 for (o, w) in out.iter_mut().zip(w.row(x.columns[entry] as usize)) {
                     *o = madd::<FMA>(v, *w, *o);
@@ -73,18 +147,75 @@ simd_fn! {
 }
 
 simd_fn! {
-    /// `c = x^T d`, set or added.
+    /// `c = x^T d`, set or added. Entries are put in the order of their columns first, so that a row of `c` is read and
+    /// written once, however many rows of `x` have its column.
     pub fn tn(x: &SparseBlock, d: Rows<'_>, c: RowsMut<'_>, into: Into) {
         let mut c = c;
-        if into == Into::Set {
-            (0..c.rows).for_each(|i| c.row(i).fill(0.0));
+        let (ends, entries) = x.by_column(c.rows);
+        let mut first = 0;
+        for (i, &end) in ends.iter().enumerate() {
+            let mine = &entries[first..end as usize];
+            first = end as usize;
+            if !mine.is_empty() || into == Into::Set {
+                let terms = || mine.iter().map(|&(row, value)| (value, row as usize));
+                sum_of_rows::<FMA, _>(terms, d, c.row(i), into);
+            }
         }
-        for i in 0..d.rows {
-            for entry in x.offsets[i]..x.offsets[i + 1] {
-                let v = x.values[entry];
-                for (o, d) in c.row(x.columns[entry] as usize).iter_mut().zip(d.row(i)) {
-                    *o = madd::<FMA>(v, *d, *o);
-                }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reference;
+    use super::*;
+    use crate::Mat;
+
+    /// Every entry is multiplied and added in the order of the rows, whatever the widths of strips.
+    #[test]
+    fn products_are_those_of_dense_rows() {
+        let value = |i: usize, salt: usize| ((i * 37 + salt) % 23) as Real / 8.0 - 1.0;
+        let filled = |rows: usize, cols: usize, salt: usize| {
+            Mat::from_vec(rows, cols, (0..rows * cols).map(|i| value(i, salt)).collect())
+        };
+        for (rows, features, cols) in
+            [(1, 1, 1), (5, 9, 64), (40, 30, 100), (13, 50, 145), (3, 4, 16), (0, 3, 5)]
+        {
+            // Two columns in three are empty in most rows; row 1 has nothing.
+            let dense =
+                |i: usize, j: usize| if (i * 7 + j * 5) % 3 == 0 && i != 1 { value(i + j, 4) } else { 0.0 };
+            let (mut offsets, mut indices, mut values) = (vec![0_u64], Vec::new(), Vec::new());
+            for i in 0..rows {
+                let there = (0..features).filter(|&j| dense(i, j) != 0.0);
+                there.for_each(|j| {
+                    indices.push(j as u32);
+                    values.push(dense(i, j));
+                });
+                offsets.push(indices.len() as u64);
+            }
+            let all = SparseMat::from_parts(features, offsets, indices, values);
+            let ids: Vec<u32> = (0..rows as u32).collect();
+            let block = SparseBlock::gather(&all, &ids);
+            let x = Mat::from_vec(
+                rows,
+                features,
+                (0..rows * features).map(|i| dense(i / features, i % features)).collect(),
+            );
+            let (w, d) = (filled(features, cols, 1), filled(rows, cols, 2));
+            for into in [Into::Set, Into::Add] {
+                let mut check = |rows: usize, expect: &Mat, product: &dyn Fn(RowsMut<'_>)| {
+                    let mut c = filled(rows, cols, 3);
+                    product(RowsMut::dense(c.data_mut(), rows, cols));
+                    if into == Into::Add {
+                        let old = filled(rows, cols, 3);
+                        c.data_mut().iter_mut().zip(old.data()).for_each(|(c, old)| *c -= old);
+                    }
+                    reference::assert_close(&c, expect, 1e-4);
+                };
+                let (view_w, view_d) =
+                    (Rows::dense(w.data(), features, cols), Rows::dense(d.data(), rows, cols));
+                check(rows, &reference::matmul(&x, &w), &|c| nn(&block, view_w, c, into));
+                let expect = reference::matmul(&reference::transpose(&x), &d);
+                check(features, &expect, &|c| tn(&block, view_d, c, into));
             }
         }
     }
