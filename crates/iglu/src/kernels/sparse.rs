@@ -181,8 +181,9 @@ mod tests {
             [(1, 1, 1), (5, 9, 64), (40, 30, 100), (13, 50, 145), (3, 4, 16), (0, 3, 5)]
         {
             // Two columns in three are empty in most rows; row 1 has nothing.
-            let dense =
-                |i: usize, j: usize| if (i * 7 + j * 5) % 3 == 0 && i != 1 { value(i + j, 4) } else { 0.0 };
+            let dense = |i: usize, j: usize| {
+                if (i * 7 + j * 5).is_multiple_of(3) && i != 1 { value(i + j, 4) } else { 0.0 }
+            };
             let (mut offsets, mut indices, mut values) = (vec![0_u64], Vec::new(), Vec::new());
             for i in 0..rows {
                 let there = (0..features).filter(|&j| dense(i, j) != 0.0);
@@ -202,7 +203,7 @@ mod tests {
             );
             let (w, d) = (filled(features, cols, 1), filled(rows, cols, 2));
             for into in [Into::Set, Into::Add] {
-                let mut check = |rows: usize, expect: &Mat, product: &dyn Fn(RowsMut<'_>)| {
+                let check = |rows: usize, expect: &Mat, product: &dyn Fn(RowsMut<'_>)| {
                     let mut c = filled(rows, cols, 3);
                     product(RowsMut::dense(c.data_mut(), rows, cols));
                     if into == Into::Add {
