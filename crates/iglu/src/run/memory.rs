@@ -379,10 +379,10 @@ impl Sizes<'_> {
             layers.clone().filter(|&k| k > 1).map(|k| self.network.at(k).look.parts()).max().unwrap_or(0);
         let moments = self.network.layers().iter().any(|l| l.look == Look::Moments);
         let refresh = match self.config.train.order {
-            // The gradients of all embeddings below the top, what goes to neighbours, and the outputs of the top.
+            // The gradients of all embeddings below the top, and what goes to neighbours; evaluation has their buffers.
             Order::Exact => {
                 let below = (1..self.network.graph_layers()).map(|k| self.mat(self.network.width(k)));
-                below.sum::<u64>() + 2 * self.mat(widest) + self.attended()
+                below.sum::<u64>() + self.mat(widest) + self.attended()
             }
             order => {
                 let whole = u64::from(order != Order::Inverted);
