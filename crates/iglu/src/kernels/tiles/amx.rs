@@ -112,7 +112,8 @@ impl Unit {
         let stride = c.stride;
         let last = (row + 2 * SIDE - 1) * stride + col + 2 * SIDE;
         let square = &mut c.data[row * stride + col..last];
-        let at = [0, SIDE, SIDE * stride, SIDE * stride + SIDE].map(|from| (&raw mut square[from]).cast());
+        let begin = square.as_mut_ptr();
+        let at = [0, SIDE, SIDE * stride, SIDE * stride + SIDE].map(|from| begin.wrapping_add(from).cast());
         // SAFETY: the square has 32 rows of 32 numbers, `stride` apart: its first and last ones are in `c`.
         #[expect(unsafe_code, reason = "no safe interface to the unit")]
         unsafe {
