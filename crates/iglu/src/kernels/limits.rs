@@ -6,7 +6,7 @@
 
 use super::gemm::{Into, Packed, Precision};
 use super::vecmath::madd;
-use super::{Isa, Rows, RowsMut, isa, pages, prefetch_row, simd_fn};
+use super::{Isa, Rows, RowsMut, isa, pages, prefetch_row, rows_ahead, simd_fn};
 use crate::Real;
 use crate::observe::Stopwatch;
 use crate::rng::Key;
@@ -143,8 +143,9 @@ simd_fn! {
     /// Adds up all values of the rows named, each row in one go, rows ahead prefetched.
     pub fn read_rows(x: Rows<'_>, ids: &[u32]) -> Real {
         const LANES: usize = 64;
-        let ahead = (6144 / (x.cols * size_of::<Real>()).max(1)).clamp(2, 16);
-        let mut sum = [0.0 as Real; LANES];
+        let ahead = rows_ahead(x.cols * size_of::<Real>());
+        // Two, so that the first is looked at by known places only and stays in registers.
+        let (mut sum, mut others) = ([0.0 as Real; LANES], [0.0 as Real; LANES]);
         for (i, &id) in ids.iter().enumerate() {
             if let Some(&next) = ids.get(i + ahead) {
                 prefetch_row(x.data, next as usize * x.stride, x.cols);
@@ -156,9 +157,9 @@ simd_fn! {
                     sum[j] += piece[j];
                 }
             }
-            sum.iter_mut().zip(rest).for_each(|(s, v)| *s += v);
+            others.iter_mut().zip(rest).for_each(|(s, v)| *s += v);
         }
-        sum.iter().sum()
+        sum.iter().chain(&others).sum()
     }
 }
 

@@ -24,19 +24,19 @@ pub mod vecmath;
 use crate::Real;
 
 /// Declares a kernel once and compiles it for each instruction set; inside the body `FMA` tells whether fused
-/// multiply-add is native.
+/// multiply-add is native, `WIDE` whether there are 32 registers of 16 numbers.
 macro_rules! simd_fn {
     ($(#[$meta:meta])* pub fn $name:ident$(<$($g:ident: $bound:path),+>)?($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
         $(#[$meta])*
         pub fn $name$(<$($g: $bound),+>)?($($arg: $ty),*) $(-> $ret)? {
             #[inline(always)]
-            fn body<const FMA: bool $($(, $g: $bound)+)?>($($arg: $ty),*) $(-> $ret)? $body
+            fn body<const FMA: bool, const WIDE: bool $($(, $g: $bound)+)?>($($arg: $ty),*) $(-> $ret)? $body
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-            fn v4$(<$($g: $bound),+>)?($($arg: $ty),*) $(-> $ret)? { body::<true $($(, $g)+)?>($($arg),*) }
+            fn v4$(<$($g: $bound),+>)?($($arg: $ty),*) $(-> $ret)? { body::<true, { size_of::<$crate::Real>() == 4 } $($(, $g)+)?>($($arg),*) }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn v3$(<$($g: $bound),+>)?($($arg: $ty),*) $(-> $ret)? { body::<true $($(, $g)+)?>($($arg),*) }
+            fn v3$(<$($g: $bound),+>)?($($arg: $ty),*) $(-> $ret)? { body::<true, false $($(, $g)+)?>($($arg),*) }
             match $crate::kernels::isa() {
                 // SAFETY: `isa` returns these only after the processor has reported the features.
                 #[cfg(target_arch = "x86_64")]
@@ -46,7 +46,7 @@ macro_rules! simd_fn {
                 #[cfg(target_arch = "x86_64")]
                 #[expect(unsafe_code, reason = "run-time detected instruction set")]
                 $crate::kernels::Isa::Avx2 => unsafe { v3($($arg),*) },
-                _ => body::<{ cfg!(target_arch = "aarch64") } $($(, $g)+)?>($($arg),*),
+                _ => body::<{ cfg!(target_arch = "aarch64") }, false $($(, $g)+)?>($($arg),*),
             }
         }
     };
@@ -82,42 +82,47 @@ pub fn isa() -> Isa {
     Isa::Portable
 }
 
-/// Asks for the cache line at `data[at]` ahead of its use, into the first cache or (`FAR`) into the second.
+/// Asks for the cache line of an address ahead of its use, into the first cache or (`FAR`) into the second.
 #[inline(always)]
-fn ask<const FAR: bool, T>(data: &[T], at: usize) {
+fn ask<const FAR: bool>(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
-        let at = at.min(data.len());
-        // SAFETY: prefetching any address is harmless; this one lies in or one past the slice.
+        // SAFETY: prefetching any address is harmless.
         #[expect(unsafe_code, reason = "prefetch takes a pointer")]
         unsafe {
-            let line = data.as_ptr().add(at).cast();
-            if FAR { _mm_prefetch::<_MM_HINT_T1>(line) } else { _mm_prefetch::<_MM_HINT_T0>(line) }
+            if FAR {
+                _mm_prefetch::<_MM_HINT_T1>(address.cast());
+            } else {
+                _mm_prefetch::<_MM_HINT_T0>(address.cast());
+            }
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (data, at);
+    let _ = address;
 }
 
 /// Asks for the value at `data[at]` ahead of its use.
 #[inline(always)]
 pub(crate) fn prefetch<T>(data: &[T], at: usize) {
-    ask::<false, T>(data, at);
+    ask::<false>(data.as_ptr().wrapping_add(at).cast());
 }
 
-/// Asks for `len` values from `data[at]` on, which need not begin with a cache line. From a table that is too large for
-/// the last cache they are long under way: they are asked for into the second cache only.
+/// Asks for `len` values from `data[at]` on, which need not begin with a cache line: into the second cache, which can wait
+/// for more of them at a time than the first.
 #[inline(always)]
 pub(crate) fn prefetch_row<T>(data: &[T], at: usize, len: usize) {
-    const LARGE: usize = 256 << 20;
-    let last = at + len.saturating_sub(1);
-    let lines = || (0..len).step_by(64 / size_of::<T>().max(1)).map(|i| at + i).chain([last]);
-    if size_of_val(data) >= LARGE {
-        lines().for_each(|at| ask::<true, T>(data, at));
-    } else {
-        lines().for_each(|at| ask::<false, T>(data, at));
-    }
+    const LINE: usize = 64;
+    let (first, bytes): (*const u8, usize) = (data.as_ptr().wrapping_add(at).cast(), len * size_of::<T>());
+    let last = bytes.saturating_sub(1);
+    (0..bytes).step_by(LINE).chain([last]).for_each(|byte| ask::<true>(first.wrapping_add(byte)));
+}
+
+/// How many rows of so many bytes are asked for ahead of their use: about as much as a core can wait for at a time.
+#[inline(always)]
+pub(crate) fn rows_ahead(bytes: usize) -> usize {
+    const UNDER_WAY: usize = 12 << 10;
+    (UNDER_WAY / bytes.max(1)).clamp(4, 32)
 }
 
 /// Some rows of a row-major array, each `cols` long and `stride` apart.

@@ -1,12 +1,18 @@
 //! Sparse times dense: `out[r] = scale_r * sum_c w_rc scale_c x[c] (+ diagonal)`, a row at a time.
 //!
 //! Weights are implicit where they can be (row and column scales). A sum is made in strips of columns that stay in
-//! registers while the neighbours' rows pass by; rows ahead are prefetched meanwhile, so that memory is never idle. Every
-//! column is summed in the order of the entries, however wide the strips are.
+//! registers while the neighbours' rows pass by; rows ahead are prefetched meanwhile, so that memory is never idle. Strips
+//! have 64 columns, with AVX-512 up to 256 ([`wide`]). Every column is summed in the order of the entries, however wide
+//! the strips are.
+
+#[cfg(test)]
+mod tests;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 use super::stored::Stored;
 use super::vecmath::madd;
-use super::{Rows, prefetch, prefetch_row, simd_fn};
+use super::{Rows, prefetch, prefetch_row, rows_ahead, simd_fn};
 use crate::Real;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -41,56 +47,69 @@ impl SparseView<'_> {
     }
 }
 
-/// Entries ahead whose rows are asked for: about as many bytes as a core can have under way, fewer where rows are so long
-/// that those of the next sum would push each other out of the second cache.
-#[inline(always)]
-fn ahead<S>(cols: usize) -> usize {
-    ((64 << 10) / (cols * size_of::<S>()).max(1)).clamp(4, 16)
-}
-
-/// A row to be made, and the entry that is read after its own: the first of the row that is made next.
+/// What is multiplied: an operator and a table.
 #[derive(Clone, Copy)]
-struct Turn {
-    row: usize,
-    next: usize,
+struct Factors<'a, S> {
+    a: SparseView<'a>,
+    x: Rows<'a, S>,
 }
 
-impl Turn {
+/// A strip of a row that is made: columns `from..from + width`. When its entries have been read, those from `next` on
+/// follow, with the columns from `then` on: the next strip of the row, or the first one of the row after it.
+#[derive(Clone, Copy)]
+struct Strip {
+    row: usize,
+    from: usize,
+    width: usize,
+    next: usize,
+    then: usize,
+}
+
+impl Strip {
     /// The entries of the row.
     #[inline(always)]
-    fn span(self, a: SparseView<'_>) -> Range<usize> {
+    fn entries(self, a: SparseView<'_>) -> Range<usize> {
         a.offsets[self.row] as usize..a.offsets[self.row + 1] as usize
     }
 
-    /// Entry `at` of a row whose entries end at `end`, or that of the next row that is read instead.
+    /// Asks for `W` columns of what is read some entries after `entry`.
     #[inline(always)]
-    fn entry(self, at: usize, end: usize) -> usize {
-        if at < end { at } else { at - end + self.next }
+    fn prefetch<const W: usize, S: Stored>(self, f: Factors<'_, S>, entry: usize, end: usize) {
+        let at = entry + rows_ahead(W * size_of::<S>());
+        let (at, from) = if at < end { (at, self.from) } else { (at - end + self.next, self.then) };
+        if let Some(&next) = f.a.columns.get(at) {
+            prefetch_row(f.x.data, next as usize * f.x.stride + from, W);
+            if let Some(scale) = f.a.col_scale {
+                prefetch(scale, next as usize);
+            }
+        }
     }
-}
 
-/// Asks for everything that entry `at` will need of columns `from..from + width`.
-#[inline(always)]
-fn prefetch_entry<S: Stored>(a: SparseView<'_>, x: Rows<'_, S>, at: usize, (from, width): (usize, usize)) {
-    if let Some(&next) = a.columns.get(at) {
-        prefetch_row(x.data, next as usize * x.stride + from, width);
-        if let Some(scale) = a.col_scale {
-            prefetch(scale, next as usize);
+    /// Asks for the row's own place in the table, where it has a loop, and in the results, where those are added to.
+    #[inline(always)]
+    fn prefetch_own<S: Stored, T: Stored>(self, f: Factors<'_, S>, out: &[T], add: bool) {
+        if f.a.diagonal != 0.0 {
+            prefetch_row(f.x.data, self.row * f.x.stride + self.from, self.width);
+        }
+        if add {
+            prefetch_row(out, self.from, self.width);
         }
     }
 }
 
-/// `width` columns of a row's sum from column `from` on, at most `W`, which never leave the registers. Where the table goes
-/// on, `W` columns are read, and those of the next row not used.
+/// The widest strip.
+const WIDEST: usize = 256;
+
+/// A strip's sums, at most `W` of them, into `sums`; they never leave the registers before. Where the table goes on, `W`
+/// columns are read, and those of the next row not used.
 #[inline(always)]
-fn strip<const FMA: bool, const W: usize, S: Stored, T: Stored>(
-    a: SparseView<'_>,
-    x: Rows<'_, S>,
-    turn: Turn,
-    (from, width): (usize, usize),
-    out: &mut [T],
-    add: bool,
+fn narrow<const FMA: bool, const W: usize, S: Stored>(
+    f: Factors<'_, S>,
+    strip: Strip,
+    sums: &mut [Real; WIDEST],
 ) {
+    let (a, x) = (f.a, f.x);
+    let Strip { row, from, width, .. } = strip;
     let (mut sum, mut padded) = ([0.0 as Real; W], [S::default(); W]);
     let mut take = |w: Real, row: usize| {
         let first = row * x.stride + from;
@@ -102,21 +121,15 @@ fn strip<const FMA: bool, const W: usize, S: Stored, T: Stored>(
             *s = madd::<FMA>(w, v.real(), *s);
         }
     };
-    let (span, distance) = (turn.span(a), ahead::<S>(x.cols));
-    if a.diagonal != 0.0 {
-        prefetch_row(x.data, turn.row * x.stride + from, W);
-    }
-    if add {
-        prefetch_row(out, from, W);
-    }
-    for entry in span.clone() {
-        prefetch_entry(a, x, turn.entry(entry + distance, span.end), (from, W));
+    let entries = strip.entries(a);
+    for entry in entries.clone() {
+        strip.prefetch::<W, S>(f, entry, entries.end);
         take(a.weight(entry), a.columns[entry] as usize);
     }
     if a.diagonal != 0.0 {
-        take(a.self_weight(turn.row), turn.row);
+        take(a.self_weight(row), row);
     }
-    finish::<FMA, T>(a, turn.row, &sum[..width], &mut out[from..from + width], add);
+    sums[..W].copy_from_slice(&sum);
 }
 
 #[inline(always)]
@@ -133,33 +146,57 @@ fn finish<const FMA: bool, T: Stored>(a: SparseView<'_>, r: usize, sum: &[Real],
     }
 }
 
-/// One row, strip by strip. Sums of 64 columns are what the compiler keeps in registers on all instruction sets.
+/// A strip's sums by whatever makes them fastest.
 #[inline(always)]
-fn one<const FMA: bool, S: Stored, T: Stored>(
-    a: SparseView<'_>,
-    x: Rows<'_, S>,
-    turn: Turn,
+fn sum<const FMA: bool, const WIDE: bool, S: Stored>(
+    f: Factors<'_, S>,
+    strip: Strip,
+    sums: &mut [Real; WIDEST],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if WIDE {
+        // SAFETY: whoever is compiled with `WIDE` runs where there is AVX-512.
+        #[expect(unsafe_code, reason = "run-time detected instruction set")]
+        return unsafe { wide::sum(f, strip, sums) };
+    }
+    match strip.width {
+        49.. => narrow::<FMA, 64, S>(f, strip, sums),
+        33.. => narrow::<FMA, 48, S>(f, strip, sums),
+        17.. => narrow::<FMA, 32, S>(f, strip, sums),
+        9.. => narrow::<FMA, 16, S>(f, strip, sums),
+        _ => narrow::<FMA, 8, S>(f, strip, sums),
+    }
+}
+
+/// Row `row`, strip by strip, before the one whose entries begin at `next`.
+#[inline(always)]
+fn one<const FMA: bool, const WIDE: bool, S: Stored, T: Stored>(
+    f: Factors<'_, S>,
+    (row, next): (usize, usize),
+    sums: &mut [Real; WIDEST],
     out: &mut [T],
     add: bool,
 ) {
-    for from in (0..x.cols).step_by(64) {
-        let place = (from, (x.cols - from).min(64));
-        match place.1 {
-            49.. => strip::<FMA, 64, S, T>(a, x, turn, place, out, add),
-            33.. => strip::<FMA, 48, S, T>(a, x, turn, place, out, add),
-            17.. => strip::<FMA, 32, S, T>(a, x, turn, place, out, add),
-            9.. => strip::<FMA, 16, S, T>(a, x, turn, place, out, add),
-            _ => strip::<FMA, 8, S, T>(a, x, turn, place, out, add),
-        }
+    let (cols, mut from) = (f.x.cols, 0);
+    while from < cols {
+        let width = (cols - from).min(if WIDE { WIDEST } else { 64 });
+        let end = from + width;
+        let (next, then) = if end < cols { (f.a.offsets[row] as usize, end) } else { (next, 0) };
+        let strip = Strip { row, from, width, next, then };
+        strip.prefetch_own(f, out, add);
+        sum::<FMA, WIDE, S>(f, strip, sums);
+        finish::<FMA, T>(f.a, row, &sums[..width], &mut out[from..end], add);
+        from = end;
     }
 }
 
 simd_fn! {
     /// Rows `first..` of the product into `out` (dense rows of `x.cols`), added to or replaced.
     pub fn rows<S: Stored, T: Stored>(a: SparseView<'_>, x: Rows<'_, S>, first: usize, out: &mut [T], add: bool) {
+        let mut sums = [0.0; WIDEST];
         for (i, out) in out.chunks_exact_mut(x.cols).enumerate() {
             let row = first + i;
-            one::<FMA, S, T>(a, x, Turn { row, next: a.offsets[row + 1] as usize }, out, add);
+            one::<FMA, WIDE, S, T>(Factors { a, x }, (row, a.offsets[row + 1] as usize), &mut sums, out, add);
         }
     }
 }
@@ -167,9 +204,10 @@ simd_fn! {
 simd_fn! {
     /// These rows of the product, one after the other, into `out` (dense rows of `x.cols`).
     pub fn listed<S: Stored, T: Stored>(a: SparseView<'_>, x: Rows<'_, S>, list: &[u32], out: &mut [T]) {
+        let mut sums = [0.0; WIDEST];
         for (i, out) in out.chunks_exact_mut(x.cols).enumerate() {
             let next = list.get(i + 1).map_or(a.columns.len(), |&next| a.offsets[next as usize] as usize);
-            one::<FMA, S, T>(a, x, Turn { row: list[i] as usize, next }, out, false);
+            one::<FMA, WIDE, S, T>(Factors { a, x }, (list[i] as usize, next), &mut sums, out, false);
         }
     }
 }

@@ -2,6 +2,11 @@
 
 use super::simd_fn;
 use crate::Real;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{
+    __m512, __mmask16, _mm256_maskz_loadu_epi16, _mm512_castsi512_ps, _mm512_cvtepu16_epi32,
+    _mm512_maskz_loadu_ps, _mm512_slli_epi32,
+};
 
 /// A number of a table.
 pub trait Stored: Copy + Default + Send + Sync + 'static {
@@ -9,6 +14,14 @@ pub trait Stored: Copy + Default + Send + Sync + 'static {
     fn real(self) -> Real;
     /// The nearest number that can be kept.
     fn of(value: Real) -> Self;
+
+    /// Sixteen numbers from `from` on in a register of `f32`: those whose bits are set in `some`, the others zero.
+    ///
+    /// # Safety
+    /// There must be AVX-512 (F, BW and VL), and the numbers whose bits are set.
+    #[cfg(target_arch = "x86_64")]
+    #[expect(unsafe_code, reason = "vectors are read through pointers")]
+    unsafe fn load(from: *const Self, some: __mmask16) -> __m512;
 }
 
 impl Stored for Real {
@@ -20,6 +33,14 @@ impl Stored for Real {
     #[inline(always)]
     fn of(value: Real) -> Self {
         value
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "vectors are read through pointers")]
+    unsafe fn load(from: *const Self, some: __mmask16) -> __m512 {
+        // SAFETY: the caller has AVX-512 and the numbers.
+        unsafe { _mm512_maskz_loadu_ps(some, from.cast()) }
     }
 }
 
@@ -51,6 +72,17 @@ impl Stored for Bf16 {
         let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
         // Rounding would carry some of the NaNs into the sign.
         Self(if single.is_nan() { NAN } else { rounded } as u16)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "vectors are read through pointers")]
+    unsafe fn load(from: *const Self, some: __mmask16) -> __m512 {
+        // SAFETY: the caller has AVX-512 and the numbers.
+        unsafe {
+            let halves = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(some, from.cast()));
+            _mm512_castsi512_ps(_mm512_slli_epi32::<16>(halves))
+        }
     }
 }
 

@@ -1,13 +1,10 @@
 //! What passes minimise: `<alpha, X>` with an optional proximal term, or the task loss.
 
 use crate::kernels::rowwise::{self, Mask};
-use crate::kernels::{Rows, RowsMut};
+use crate::kernels::{Rows, RowsMut, rows_ahead};
 use crate::loss::TaskLoss;
 use crate::program::Objective;
 use crate::{Mat, Real, Table};
-
-/// Rows of alpha that are asked for ahead of their use.
-const AHEAD: usize = 8;
 
 /// The centre `c` of the proximal term.
 #[derive(Clone, Copy)]
@@ -35,8 +32,9 @@ impl Objective for Lazy<'_> {
     fn block(&self, first: usize, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
         let mut value = 0.0;
         let mut kept = Vec::new();
+        let ahead = rows_ahead(y.cols * self.alpha.storage().bytes());
         for (i, &id) in ids.iter().enumerate() {
-            if let Some(&next) = ids.get(i + AHEAD) {
+            if let Some(&next) = ids.get(i + ahead) {
                 self.alpha.prefetch(next as usize);
             }
             let row = d.row(i);

@@ -13,14 +13,11 @@ use crate::kernels::rowwise::{self, Affine, ColumnStats, Mask};
 use crate::kernels::sparse::{self, SparseBlock};
 use crate::kernels::spmm::{self, SparseView};
 use crate::kernels::stored::{self, Bf16, Stored};
-use crate::kernels::{Rows, RowsMut, prefetch_row};
+use crate::kernels::{Rows, RowsMut, prefetch_row, rows_ahead};
 use crate::rng::Key;
 use crate::table::with_table;
 use crate::{Mat, Real, Table};
 use std::ops::Range;
-
-/// Rows of an input that are asked for before they are copied.
-const GATHER_AHEAD: usize = 8;
 
 /// Whether and how entries are dropped in a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -240,7 +237,7 @@ impl<'a> Workspace<'a> {
 /// These rows of a table, one after the other, those that follow on their way meanwhile; nothing where there is none.
 fn gather<T: Stored>(from: &Mat<T>, rows: impl Iterator<Item = Option<u32>> + Clone, out: &mut [Real]) {
     let cols = from.cols();
-    let mut ahead = rows.clone().skip(GATHER_AHEAD);
+    let mut ahead = rows.clone().skip(rows_ahead(cols * size_of::<T>()));
     for (row, out) in rows.zip(out.chunks_exact_mut(cols.max(1))) {
         if let Some(next) = ahead.next().flatten() {
             prefetch_row(from.data(), next as usize * cols, cols);
