@@ -179,10 +179,10 @@ pub fn run(order: &Order<'_>, machine: &mut Machine) -> Result<Trial> {
     let works = works(&engine, &epochs.steps);
     let mut all = Work::default();
     works.iter().for_each(|(_, work)| all.add(work.clone()));
+    let evaluated = evaluation.work(&engine);
     // The caches go before the limits are measured, which takes tables of its own.
     let network = engine.into_network();
-    let inference = work::inference(&network, &sides.full, &evaluation.reach);
-    for work in [&all, &inference] {
+    for work in [&all, &evaluated] {
         machine.measure(work);
     }
     let aggregations = aggregations(&network, &sides, &all, machine);
@@ -190,7 +190,7 @@ pub fn run(order: &Order<'_>, machine: &mut Machine) -> Result<Trial> {
         .iter()
         .map(|(name, work)| Phase::new(name, median(epochs.phases.of(name)), work, machine))
         .collect();
-    phases.push(Phase::new("evaluation", median(&epochs.evaluation), &inference, machine));
+    phases.push(Phase::new("evaluation", median(&epochs.evaluation), &evaluated, machine));
     let epoch = Phase::new("epoch", median(&epochs.seconds), &all, machine);
     Ok(Trial {
         data: data.name.clone(),
@@ -268,10 +268,23 @@ impl<'a> Evaluation<'a> {
         Self { sides, config, data, reach: engine.network().reach(&sides.full, &data.split.scored()) }
     }
 
+    fn scored(&self) -> &[u32] {
+        self.reach.last().expect("one list for each layer")
+    }
+
+    /// Whether the caches of training are those of the graph that is scored.
+    fn uses_caches(&self) -> bool {
+        self.config.train.setting == Setting::Transductive
+    }
+
+    /// What it costs after an epoch.
+    fn work(&self, engine: &Engine<'_>) -> Work {
+        let cached = self.uses_caches().then(|| engine.logits_work(self.scored())).flatten();
+        cached.unwrap_or_else(|| work::inference(engine.network(), &self.sides.full, &self.reach))
+    }
+
     fn run(&self, engine: &mut Engine<'_>) {
-        let scored = self.reach.last().expect("one list for each layer");
-        let transductive = self.config.train.setting == Setting::Transductive;
-        let cached = if transductive { engine.logits(scored) } else { None };
+        let cached = self.uses_caches().then(|| engine.logits(self.scored())).flatten();
         let infer = || engine.infer_for(&self.sides.full, &self.reach);
         let logits = cached.map_or_else(infer, Ok).expect("nobody can ask to stop");
         let metric = self.config.select.metric.or(Metric::default_for(&self.data.labels));

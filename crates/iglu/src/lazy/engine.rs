@@ -316,14 +316,18 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
+    /// The first layer that logits need, where everything below it is fresh.
+    pub(super) fn fresh_below(&self) -> Option<usize> {
+        let from = self.tail_from();
+        let fresh = || from > 1 && self.caches.fresh(from - 1, &self.network);
+        (self.tail.is_some() && fresh()).then_some(from)
+    }
+
     /// Logits of these nodes of the training side, in order, from caches that are fresh, without touching them; `None`
     /// where too little is fresh to be worth it. Rows of other nodes are zeros.
     pub fn logits(&mut self, nodes: &[u32]) -> Option<Mat> {
-        let from = self.tail_from();
+        let from = self.fresh_below()?;
         let tail = self.tail.as_ref()?;
-        if from < 2 || !self.caches.fresh(from - 1, &self.network) {
-            return None;
-        }
         self.caches.ensure_z(from, &self.network, &self.side, &self.scratch);
         let job = self.caches.job(tail, &self.side);
         let (params, norms) = (self.network.params_from(from), self.network.norms_from(from));

@@ -36,6 +36,9 @@ impl Objective for Lazy<'_> {
         for (i, &id) in ids.iter().enumerate() {
             if let Some(&next) = ids.get(i + ahead) {
                 self.alpha.prefetch(next as usize);
+                if let Some((_, Centre::ByNode(c))) = self.proximal {
+                    c.prefetch(next as usize);
+                }
             }
             let row = d.row(i);
             self.alpha.copy_row(id as usize, row);

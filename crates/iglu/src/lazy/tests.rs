@@ -1,6 +1,7 @@
 //! What the theory promises: fresh caches give the exact gradient, batches add up, bias is linear in the step.
 
 use super::engine::Moment;
+use super::work::inference;
 use super::*;
 use crate::config::{
     Auto, Batch, GradientScale, Head, LayerOverride, LazyDropout, Order, ScheduleKind, Setting, Start,
@@ -560,4 +561,22 @@ fn some_nodes_are_inferred_as_among_all() {
         }
     }
     assert!(shorter > 20, "{shorter} networks leave something out");
+}
+
+/// What caches have already is no work of an evaluation: of three graph layers and a classifier, 8 wide, the last two are.
+#[test]
+fn an_evaluation_costs_what_caches_do_not_have() {
+    let data = dataset(false, false);
+    let nodes: Vec<u32> = (30..60).collect();
+    with_engine(&config(Order::Inverted), &data, |engine| {
+        assert!(engine.logits_work(&nodes).is_none(), "nothing is fresh yet");
+        engine.begin().unwrap();
+        engine.epoch(0, 2).unwrap();
+        let work = engine.logits_work(&nodes).expect("an epoch leaves fresh embeddings below the tail");
+        // [x | A x] to 8, and 8 to the 3 classes.
+        assert_eq!(work.dense_flops(), 2.0 * nodes.len() as f64 * (16.0 * 8.0 + 8.0 * 3.0));
+        let side = engine.side.clone();
+        let all = inference(engine.network(), &side, &engine.network().reach(&side, &nodes));
+        assert!(work.dense_flops() < all.dense_flops() && work.bytes() < all.bytes());
+    });
 }

@@ -175,6 +175,26 @@ impl Engine<'_> {
         }
     }
 
+    /// What the logits of these nodes cost where caches have everything below the tail ([`Engine::logits`]).
+    pub fn logits_work(&self, nodes: &[u32]) -> Option<Work> {
+        let from = self.fresh_below()?;
+        let tail = self.tail.as_ref()?;
+        let (layer, mut work) = (self.network.at(from), Work::default());
+        if self.caches.chosen(from).is_some() {
+            // Aggregates are kept for the training nodes; those of the others are made now.
+            let absent = || nodes.iter().map(|&v| v as usize).filter(|&v| !self.members[v]);
+            for part in 0..layer.look.parts() {
+                let operator = self.side.operator(layer, part);
+                let entries = absent().map(|v| operator.reached(v).len()).sum();
+                work.sum(self.side.nodes(), table(&self.network, from - 1), entries, absent().count());
+            }
+        }
+        work.products.extend(tail.products(nodes.len(), nodes.len(), &Gradients::default()));
+        work.read(&self.network, tail, nodes.len());
+        work.stream(nodes.len(), (tail.width(), Storage::F32));
+        Some(work)
+    }
+
     fn pass_work(&self, program: &Program, rows: usize, passes: usize, batch: Batch) -> Work {
         let all = Gradients { params: true, values: Vec::new() };
         let size = batches::size(batch, rows);
