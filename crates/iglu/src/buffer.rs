@@ -3,6 +3,7 @@
 //! Reading is the same for both. Writing makes a copy first where the memory is not ours. Says nothing about where
 //! memory comes from: the keeper hands out a slice, and is let go with the last buffer that uses it.
 
+use rayon::prelude::*;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -73,11 +74,11 @@ impl<T> Buffer<T> {
     }
 }
 
-impl<T: Clone> Buffer<T> {
-    /// The values, writable; a copy of them where the memory is not ours.
+impl<T: Copy + Send + Sync> Buffer<T> {
+    /// The values, writable; a copy of them where the memory is not ours, whose keeper may rest then.
     pub fn make_mut(&mut self) -> &mut Vec<T> {
         if let Memory::Kept(keeper) = &self.0 {
-            self.0 = Memory::Own(keeper.values().to_vec());
+            self.0 = Memory::Own(copied(keeper));
         }
         match &mut self.0 {
             Memory::Own(values) => values,
@@ -89,9 +90,16 @@ impl<T: Clone> Buffer<T> {
     pub fn into_vec(self) -> Vec<T> {
         match self.0 {
             Memory::Own(values) => values,
-            Memory::Kept(keeper) => keeper.values().to_vec(),
+            Memory::Kept(keeper) => copied(&keeper),
         }
     }
+}
+
+/// A copy, made on all threads: most of its time goes to memory that is touched for the first time.
+fn copied<T: Copy + Send + Sync>(keeper: &Keeper<T>) -> Vec<T> {
+    let copy = keeper.values().par_iter().copied().collect();
+    keeper.rest();
+    copy
 }
 
 impl<T> Deref for Buffer<T> {

@@ -151,7 +151,7 @@ impl Given<'_> {
     fn rest(&mut self) {
         match self {
             Self::Lent(data) => data.features.rest(),
-            Self::Spent(data) => drop(data.take_features()),
+            Self::Spent(data) => data.take_features().rest(),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! An allocator whose large blocks begin at a cache line. The system's begin 16 bytes into one: each row of a table then
-//! touches a line more than it fills, and every wide load two lines.
+//! touches a line more than it fills, and every wide load two lines. Blocks that are large enough ask for large pages
+//! ([`super::pages`]), whatever they are for: features that were read from a file are gathered at random as well.
 //!
 //! It belongs to programs (`#[global_allocator]`), never to a library's users.
 
+use super::pages;
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// Bytes of a cache line.
@@ -27,20 +29,21 @@ fn shift(base: *mut u8) -> usize {
     LINE - (base as usize) % LINE
 }
 
-/// Notes before the moved start how far it was moved.
+/// Notes before the moved start how far it was moved, and asks for large pages where `size` bytes are handed out.
 ///
 /// # Safety
-/// `base` is the start of a block of at least `LINE` bytes, aligned for words.
+/// `base` is the start of a block of at least `size + LINE` bytes, aligned for words.
 #[expect(
     unsafe_code,
     clippy::cast_ptr_alignment,
     reason = "an allocator's own bookkeeping; lines are aligned for words"
 )]
-unsafe fn on_line(base: *mut u8) -> *mut u8 {
+unsafe fn on_line(base: *mut u8, size: usize) -> *mut u8 {
     // SAFETY: the shift is one to eight words, so that the word before the new start lies in the block, aligned.
     unsafe {
         let start = base.add(shift(base));
         start.cast::<usize>().sub(1).write(shift(base));
+        pages::advise_block(start, size);
         start
     }
 }
@@ -68,7 +71,7 @@ unsafe impl GlobalAlloc for Lines {
         unsafe {
             let Some(roomy) = roomy(layout) else { return System.alloc(layout) };
             let block = System.alloc(roomy);
-            if block.is_null() { block } else { on_line(block) }
+            if block.is_null() { block } else { on_line(block, layout.size()) }
         }
     }
 
@@ -77,7 +80,7 @@ unsafe impl GlobalAlloc for Lines {
         unsafe {
             let Some(roomy) = roomy(layout) else { return System.alloc_zeroed(layout) };
             let block = System.alloc_zeroed(roomy);
-            if block.is_null() { block } else { on_line(block) }
+            if block.is_null() { block } else { on_line(block, layout.size()) }
         }
     }
 
@@ -113,7 +116,7 @@ unsafe impl GlobalAlloc for Lines {
             if !block.is_null() && shift(block) != old {
                 block.add(shift(block)).copy_from(block.add(old), layout.size().min(size));
             }
-            if block.is_null() { block } else { on_line(block) }
+            if block.is_null() { block } else { on_line(block, size) }
         }
     }
 }

@@ -1,5 +1,6 @@
 use super::course::Fault;
 use super::{Fit, Outline, Trained, Trials, memory_of};
+use crate::buffer::Keep;
 use crate::checkpoint::Checkpoint;
 use crate::config::{Auto, Batch, Config, Head, LazyDropout, Order, Proximal, Scaling, Setting, Start};
 use crate::kernels::reference;
@@ -9,9 +10,11 @@ use crate::observe::{Control, Event, HistoryPoint, Observer, RefreshPoint, Urgen
 use crate::optim::Method;
 use crate::rng::Key;
 use crate::{
-    Dataset, EdgeOptions, Error, Features, Graph, Interrupt, Labels, Mat, Real, Result, SparseMat, Split,
-    Storage, Tensor,
+    Buffer, Dataset, EdgeOptions, Error, Features, Graph, Interrupt, Labels, Mat, Real, Result, SparseMat,
+    Split, Storage, Tensor,
 };
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const NODES: u32 = 120;
 
@@ -558,5 +561,39 @@ fn data_that_is_spent_gives_what_lent_data_gives() {
         let ended = Fit::new(&config, &mut spent).run(&mut Enough).unwrap();
         let predicted = ended.model.predict(&lent).unwrap();
         reference::assert_close(&logits(&ended, &spent), &predicted, 1e-4);
+    }
+}
+
+/// Values that count how often nobody needs them.
+struct Counted(Vec<Real>, AtomicUsize);
+
+impl Keep<Real> for Counted {
+    fn values(&self) -> &[Real] {
+        &self.0
+    }
+
+    fn can_rest(&self) -> bool {
+        true
+    }
+
+    fn rest(&self) {
+        self.1.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What keeps features rests once the run has scaled ones, or ones in another order, whether it may spend the data or not.
+#[test]
+fn features_rest_once_a_run_has_its_own() {
+    for (spend, reorder) in [(false, false), (true, false), (false, true), (true, true)] {
+        let (mut data, mut config) = (ring(), small());
+        (config.train.epochs, config.data.features) = (Auto::Set(1), Auto::Set(Scaling::Standard));
+        config.data.reorder = Auto::Set(reorder);
+        let Features::Dense(x) = data.take_features() else { panic!("the ring is dense") };
+        let (rows, cols) = (x.rows(), x.cols());
+        let keeper = Arc::new(Counted(x.into_vec(), AtomicUsize::new(0)));
+        data.features = Features::Dense(Mat::from_buffer(rows, cols, Buffer::kept(keeper.clone())));
+        let fit = if spend { Fit::new(&config, &mut data) } else { Fit::new(&config, &data) };
+        fit.run(&mut Witness::default()).unwrap();
+        assert!(keeper.1.load(Ordering::Relaxed) > 0, "spent: {spend}, reordered: {reorder}");
     }
 }
