@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Iterator
 
 import numpy as np
 import pytest
@@ -184,13 +185,21 @@ def test_a_progress_bar_is_shown_when_asked_for(village, quick, capsys) -> None:
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C as a terminal's programs have it: whoever is started in the background by a shell ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def _late_signal(seconds: float) -> threading.Timer:
     timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     return timer
 
 
-def test_ctrl_c_raises_soon_and_keeps_the_best_model() -> None:
+def test_ctrl_c_raises_soon_and_keeps_the_best_model(ctrl_c) -> None:
     data = load_dataset("synth:village")
     config = Config(hidden=64, epochs=100_000, threads=2)
     timers: list[threading.Timer] = []
@@ -209,6 +218,7 @@ LATE = """
 import os, signal, threading, time
 import iglu_gnn
 from iglu_gnn import load_dataset, predict, train
+signal.signal(signal.SIGINT, signal.default_int_handler)
 {before}
 sent = []
 def send():

@@ -1,5 +1,5 @@
 //! Sums of strips of up to 256 columns in sixteen registers of AVX-512: a neighbour's row is read in one go, which memory
-//! gives about twice as fast as quarters of it.
+//! gives a third faster than quarters of it one after the other (Zen 4, a table of 500 MB).
 
 use super::{Factors, Strip, WIDEST};
 use crate::Real;
@@ -35,7 +35,7 @@ pub(super) fn sum<S: Stored>(f: Factors<'_, S>, strip: Strip, sums: &mut [Real; 
     }
 }
 
-/// The same in `N` registers, of the last of which some lanes may be unused.
+/// The same in `N` registers, of the last of which some lanes may be unused; `W` is `16 N`.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn registers<const N: usize, const W: usize, S: Stored>(
     f: Factors<'_, S>,
