@@ -6,7 +6,7 @@
 
 use super::gemm::{Into, Packed, Precision};
 use super::vecmath::madd;
-use super::{Isa, Rows, RowsMut, isa, pages, prefetch_row, rows_ahead, simd_fn};
+use super::{Isa, Rows, RowsMut, isa, pages, prefetch_row, rows_asked, simd_fn};
 use crate::Real;
 use crate::observe::Stopwatch;
 use crate::rng::Key;
@@ -143,11 +143,11 @@ simd_fn! {
     /// Adds up all values of the rows named, each row in one go, rows ahead prefetched.
     pub fn read_rows(x: Rows<'_>, ids: &[u32]) -> Real {
         const LANES: usize = 64;
-        let ahead = rows_ahead(x.cols * size_of::<Real>());
+        let mut ahead = ids.iter();
         // Two, so that the first is looked at by known places only and stays in registers.
         let (mut sum, mut others) = ([0.0 as Real; LANES], [0.0 as Real; LANES]);
         for (i, &id) in ids.iter().enumerate() {
-            if let Some(&next) = ids.get(i + ahead) {
+            for &next in ahead.by_ref().take(rows_asked(i, x.cols * size_of::<Real>())) {
                 prefetch_row(x.data, next as usize * x.stride, x.cols);
             }
             let row = x.row(id as usize).chunks_exact(LANES);

@@ -118,11 +118,19 @@ pub(crate) fn prefetch_row<T>(data: &[T], at: usize, len: usize) {
     (0..bytes).step_by(LINE).chain([last]).for_each(|byte| ask::<true>(first.wrapping_add(byte)));
 }
 
-/// How many rows of so many bytes are asked for ahead of their use: about as much as a core can wait for at a time.
+/// How many rows of so many bytes are asked for ahead of their use: more than a core can wait for at a time, so that a row
+/// that comes late holds nobody up, and a small part of a second cache.
 #[inline(always)]
 pub(crate) fn rows_ahead(bytes: usize) -> usize {
-    const UNDER_WAY: usize = 12 << 10;
-    (UNDER_WAY / bytes.max(1)).clamp(4, 32)
+    const UNDER_WAY: usize = 48 << 10;
+    (UNDER_WAY / bytes.max(1)).clamp(4, 128)
+}
+
+/// How many more of them are asked for before row `i` of a list is read: at first all that are to be under way, then one
+/// at a time.
+#[inline(always)]
+pub(crate) fn rows_asked(i: usize, bytes: usize) -> usize {
+    if i == 0 { rows_ahead(bytes) } else { 1 }
 }
 
 /// Some rows of a row-major array, each `cols` long and `stride` apart.

@@ -42,8 +42,35 @@ impl SparseView<'_> {
     }
 
     #[inline(always)]
-    fn self_weight(&self, row: usize) -> Real {
-        self.diagonal * self.col_scale.map_or(1.0, |s| s[row])
+    fn self_weight(&self, node: usize) -> Real {
+        self.diagonal * self.col_scale.map_or(1.0, |s| s[node])
+    }
+}
+
+/// The entries of some rows, one row after the other: what is asked for ahead is then what will be read.
+struct Entries {
+    offsets: Vec<u64>,
+    columns: Vec<u32>,
+    weights: Option<Vec<Real>>,
+}
+
+impl Entries {
+    fn of(a: SparseView<'_>, rows: &[u32]) -> Self {
+        let mut out = Self {
+            offsets: Vec::with_capacity(rows.len() + 1),
+            columns: Vec::new(),
+            weights: a.weights.map(|_| Vec::new()),
+        };
+        out.offsets.push(0);
+        for &row in rows {
+            let entries = a.offsets[row as usize] as usize..a.offsets[row as usize + 1] as usize;
+            out.columns.extend_from_slice(&a.columns[entries.clone()]);
+            if let (Some(to), Some(from)) = (&mut out.weights, a.weights) {
+                to.extend_from_slice(&from[entries]);
+            }
+            out.offsets.push(out.columns.len() as u64);
+        }
+        out
     }
 }
 
@@ -54,11 +81,12 @@ struct Factors<'a, S> {
     x: Rows<'a, S>,
 }
 
-/// A strip of a row that is made: columns `from..from + width`. When its entries have been read, those from `next` on
-/// follow, with the columns from `then` on: the next strip of the row, or the first one of the row after it.
+/// A strip of a row that is made, the one of a node: columns `from..from + width`. When its entries have been read, those from
+/// `next` on follow, with the columns from `then` on: the next strip of the row, or the first one of the row after it.
 #[derive(Clone, Copy)]
 struct Strip {
     row: usize,
+    node: usize,
     from: usize,
     width: usize,
     next: usize,
@@ -85,11 +113,11 @@ impl Strip {
         }
     }
 
-    /// Asks for the row's own place in the table, where it has a loop, and in the results, where those are added to.
+    /// Asks for the node's own place in the table, where it has a loop, and in the results, where those are added to.
     #[inline(always)]
     fn prefetch_own<S: Stored, T: Stored>(self, f: Factors<'_, S>, out: &[T], add: bool) {
         if f.a.diagonal != 0.0 {
-            prefetch_row(f.x.data, self.row * f.x.stride + self.from, self.width);
+            prefetch_row(f.x.data, self.node * f.x.stride + self.from, self.width);
         }
         if add {
             prefetch_row(out, self.from, self.width);
@@ -109,7 +137,7 @@ fn narrow<const FMA: bool, const W: usize, S: Stored>(
     sums: &mut [Real; WIDEST],
 ) {
     let (a, x) = (f.a, f.x);
-    let Strip { row, from, width, .. } = strip;
+    let Strip { node, from, width, .. } = strip;
     let (mut sum, mut padded) = ([0.0 as Real; W], [S::default(); W]);
     let mut take = |w: Real, row: usize| {
         let first = row * x.stride + from;
@@ -127,14 +155,20 @@ fn narrow<const FMA: bool, const W: usize, S: Stored>(
         take(a.weight(entry), a.columns[entry] as usize);
     }
     if a.diagonal != 0.0 {
-        take(a.self_weight(row), row);
+        take(a.self_weight(node), node);
     }
     sums[..W].copy_from_slice(&sum);
 }
 
 #[inline(always)]
-fn finish<const FMA: bool, T: Stored>(a: SparseView<'_>, r: usize, sum: &[Real], out: &mut [T], add: bool) {
-    let scale = a.row_scale.map_or(1.0, |s| s[r]);
+fn finish<const FMA: bool, T: Stored>(
+    a: SparseView<'_>,
+    node: usize,
+    sum: &[Real],
+    out: &mut [T],
+    add: bool,
+) {
+    let scale = a.row_scale.map_or(1.0, |s| s[node]);
     if add {
         for (o, s) in out.iter_mut().zip(sum) {
             *o = T::of(madd::<FMA>(scale, *s, o.real()));
@@ -168,11 +202,11 @@ fn sum<const FMA: bool, const WIDE: bool, S: Stored>(
     }
 }
 
-/// Row `row`, strip by strip, before the one whose entries begin at `next`.
+/// Row `row`, the one of `node`, strip by strip.
 #[inline(always)]
 fn one<const FMA: bool, const WIDE: bool, S: Stored, T: Stored>(
     f: Factors<'_, S>,
-    (row, next): (usize, usize),
+    (row, node): (usize, usize),
     sums: &mut [Real; WIDEST],
     out: &mut [T],
     add: bool,
@@ -181,11 +215,11 @@ fn one<const FMA: bool, const WIDE: bool, S: Stored, T: Stored>(
     while from < cols {
         let width = (cols - from).min(if WIDE { WIDEST } else { 64 });
         let end = from + width;
-        let (next, then) = if end < cols { (f.a.offsets[row] as usize, end) } else { (next, 0) };
-        let strip = Strip { row, from, width, next, then };
+        let (first, then) = if end < cols { (row, end) } else { (row + 1, 0) };
+        let strip = Strip { row, node, from, width, next: f.a.offsets[first] as usize, then };
         strip.prefetch_own(f, out, add);
         sum::<FMA, WIDE, S>(f, strip, sums);
-        finish::<FMA, T>(f.a, row, &sums[..width], &mut out[from..end], add);
+        finish::<FMA, T>(f.a, node, &sums[..width], &mut out[from..end], add);
         from = end;
     }
 }
@@ -195,8 +229,7 @@ simd_fn! {
     pub fn rows<S: Stored, T: Stored>(a: SparseView<'_>, x: Rows<'_, S>, first: usize, out: &mut [T], add: bool) {
         let mut sums = [0.0; WIDEST];
         for (i, out) in out.chunks_exact_mut(x.cols).enumerate() {
-            let row = first + i;
-            one::<FMA, WIDE, S, T>(Factors { a, x }, (row, a.offsets[row + 1] as usize), &mut sums, out, add);
+            one::<FMA, WIDE, S, T>(Factors { a, x }, (first + i, first + i), &mut sums, out, add);
         }
     }
 }
@@ -205,9 +238,10 @@ simd_fn! {
     /// These rows of the product, one after the other, into `out` (dense rows of `x.cols`).
     pub fn listed<S: Stored, T: Stored>(a: SparseView<'_>, x: Rows<'_, S>, list: &[u32], out: &mut [T]) {
         let mut sums = [0.0; WIDEST];
+        let Entries { offsets, columns, weights } = Entries::of(a, list);
+        let a = SparseView { offsets: &offsets, columns: &columns, weights: weights.as_deref(), ..a };
         for (i, out) in out.chunks_exact_mut(x.cols).enumerate() {
-            let next = list.get(i + 1).map_or(a.columns.len(), |&next| a.offsets[next as usize] as usize);
-            one::<FMA, WIDE, S, T>(Factors { a, x }, (list[i] as usize, next), &mut sums, out, false);
+            one::<FMA, WIDE, S, T>(Factors { a, x }, (i, list[i] as usize), &mut sums, out, false);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What passes minimise: `<alpha, X>` with an optional proximal term, or the task loss.
 
 use crate::kernels::rowwise::{self, Mask};
-use crate::kernels::{Rows, RowsMut, rows_ahead};
+use crate::kernels::{Rows, RowsMut, rows_asked};
 use crate::loss::TaskLoss;
 use crate::program::Objective;
 use crate::{Mat, Real, Table};
@@ -32,9 +32,9 @@ impl Objective for Lazy<'_> {
     fn block(&self, first: usize, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
         let mut value = 0.0;
         let mut kept = Vec::new();
-        let ahead = rows_ahead(y.cols * self.alpha.storage().bytes());
+        let mut ahead = ids.iter();
         for (i, &id) in ids.iter().enumerate() {
-            if let Some(&next) = ids.get(i + ahead) {
+            for &next in ahead.by_ref().take(rows_asked(i, y.cols * self.alpha.storage().bytes())) {
                 self.alpha.prefetch(next as usize);
                 if let Some((_, Centre::ByNode(c))) = self.proximal {
                     c.prefetch(next as usize);

@@ -13,7 +13,7 @@ use crate::kernels::rowwise::{self, Affine, ColumnStats, Mask};
 use crate::kernels::sparse::{self, SparseBlock};
 use crate::kernels::spmm::{self, SparseView};
 use crate::kernels::stored::{self, Bf16, Stored};
-use crate::kernels::{Rows, RowsMut, prefetch_row, rows_ahead};
+use crate::kernels::{Rows, RowsMut, prefetch_row, rows_asked};
 use crate::rng::Key;
 use crate::table::with_table;
 use crate::{Mat, Real, Table};
@@ -237,11 +237,10 @@ impl<'a> Workspace<'a> {
 /// These rows of a table, one after the other, those that follow on their way meanwhile; nothing where there is none.
 fn gather<T: Stored>(from: &Mat<T>, rows: impl Iterator<Item = Option<u32>> + Clone, out: &mut [Real]) {
     let cols = from.cols();
-    let mut ahead = rows.clone().skip(rows_ahead(cols * size_of::<T>()));
-    for (row, out) in rows.zip(out.chunks_exact_mut(cols.max(1))) {
-        if let Some(next) = ahead.next().flatten() {
-            prefetch_row(from.data(), next as usize * cols, cols);
-        }
+    let mut ahead = rows.clone();
+    for (i, (row, out)) in rows.zip(out.chunks_exact_mut(cols.max(1))).enumerate() {
+        let asked = ahead.by_ref().take(rows_asked(i, cols * size_of::<T>()));
+        asked.flatten().for_each(|next| prefetch_row(from.data(), next as usize * cols, cols));
         if let Some(row) = row {
             stored::copy(from.row(row as usize), out);
         }

@@ -116,7 +116,7 @@ fn narrow_strips_are_wide_ones() {
         let mut sums = [0.0; WIDEST];
         let mut narrow = vec![0.0; NODES * cols];
         for (row, out) in narrow.chunks_exact_mut(cols).enumerate() {
-            one::<true, false, _, _>(Factors { a, x }, (row, 0), &mut sums, out, false);
+            one::<true, false, _, _>(Factors { a, x }, (row, row), &mut sums, out, false);
         }
         let mut all = vec![0.0; NODES * cols];
         rows(a, x, 0, &mut all, false);

@@ -43,7 +43,7 @@ fn registers<const N: usize, const W: usize, S: Stored>(
     sums: &mut [Real; WIDEST],
 ) {
     let (a, x) = (f.a, f.x);
-    let Strip { row, from, width, .. } = strip;
+    let Strip { node, from, width, .. } = strip;
     let last: __mmask16 = u16::MAX >> (LANES * N - width);
     let mut sum: [__m512; N] = [_mm512_setzero_ps(); N];
     let mut take = |w: Real, row: usize| {
@@ -64,7 +64,7 @@ fn registers<const N: usize, const W: usize, S: Stored>(
         take(a.weight(entry), a.columns[entry] as usize);
     }
     if a.diagonal != 0.0 {
-        take(a.self_weight(row), row);
+        take(a.self_weight(node), node);
     }
     for (sum, out) in sum.into_iter().zip(sums.as_chunks_mut::<LANES>().0) {
         // SAFETY: there is room for a register.
