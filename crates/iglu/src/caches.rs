@@ -30,6 +30,7 @@ pub struct Caches {
     x_made: Vec<u64>,
     z_made: Vec<u64>,
     trained: Vec<u64>,
+    norms_made: Vec<u64>,
     clock: u64,
 }
 
@@ -47,6 +48,7 @@ impl Caches {
             x_made: vec![0; depth + 1],
             z_made: vec![0; depth + 1],
             trained: vec![1; depth + 1],
+            norms_made: vec![0; depth + 1],
             clock: 1,
         }
     }
@@ -81,6 +83,26 @@ impl Caches {
         self.x_made[k] = self.tick();
     }
 
+    /// The batch norms of layer k have the statistics of all rows, without dropout.
+    pub fn mark_norms(&mut self, k: usize) {
+        self.norms_made[k] = self.tick();
+    }
+
+    /// They have others.
+    pub fn forget_norms(&mut self, k: usize) {
+        self.norms_made[k] = 0;
+    }
+
+    /// Whether the batch norms of layer k have the statistics of all rows under its parameters and present inputs.
+    pub fn knows_norms(&self, k: usize, network: &Network) -> bool {
+        self.made_last(self.norms_made[k], k, network)
+    }
+
+    /// Whether what was made at a moment matches layer k and its present inputs, be those stale or not.
+    fn made_last(&self, made: u64, k: usize, network: &Network) -> bool {
+        made > self.trained[k] && (1..k).filter(|&m| network.at(k).reads(m)).all(|m| made > self.x_made[m])
+    }
+
     /// Whether `X^k` is what layer k makes of the present `X^{k-1}`, and that of its input, down to the features.
     pub fn fresh(&self, k: usize, network: &Network) -> bool {
         if k == 0 {
@@ -94,8 +116,7 @@ impl Caches {
 
     /// Whether `X^k` matches its layer and its present inputs, be those stale or not.
     pub fn consistent(&self, k: usize, network: &Network) -> bool {
-        let made = self.x_made[k];
-        made > self.trained[k] && (1..k).filter(|&m| network.at(k).reads(m)).all(|m| made > self.x_made[m])
+        self.made_last(self.x_made[k], k, network)
     }
 
     /// Makes `Z^k` match `X^{k-1}`.

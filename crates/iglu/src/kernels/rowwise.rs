@@ -341,14 +341,48 @@ pub struct ColumnStats<'a> {
     pub rstd: &'a [Real],
 }
 
-/// Column sums and sums of squares around `around`, in double precision, added to `sums` (two per column).
-pub fn add_column_moments(x: Rows<'_>, around: &[Real], sums: &mut [[f64; 2]]) {
-    for i in 0..x.rows {
-        for ((s, v), c) in sums.iter_mut().zip(x.row(i)).zip(around) {
-            let v = f64::from(*v - *c);
-            s[0] += v;
-            s[1] += v * v;
+/// Up to [`LANES`] numbers from place `from` on, zeros behind the last.
+#[inline(always)]
+fn strip(numbers: &[Real], from: usize) -> [Real; LANES] {
+    let mut out = [0.0; LANES];
+    out.iter_mut().zip(&numbers[from..]).for_each(|(o, v)| *o = *v);
+    out
+}
+
+/// Adds two sums of every column to `sums`, row by row in double precision. Columns are summed in strips that stay in
+/// registers: `known(from)` is what is known of the strip from column `from` on, `terms` what its j-th column adds for a row.
+#[inline(always)]
+fn add_pairs<K>(
+    (x, y): (Rows<'_>, Rows<'_>),
+    sums: &mut [[f64; 2]],
+    known: impl Fn(usize) -> K,
+    terms: impl Fn(&K, usize, [Real; 2]) -> [f64; 2],
+) {
+    for (c, sums) in sums.chunks_mut(LANES).enumerate() {
+        let (from, width) = (c * LANES, sums.len());
+        let known = known(from);
+        let mut pairs = [[0.0; LANES]; 2];
+        sums.iter().enumerate().for_each(|(j, s)| [pairs[0][j], pairs[1][j]] = *s);
+        for i in 0..x.rows {
+            let (x, y) = (&x.row(i)[from..from + width], &y.row(i)[from..from + width]);
+            let mut add = |j: usize| {
+                let [a, b] = terms(&known, j, [x[j], y[j]]);
+                pairs[0][j] += a;
+                pairs[1][j] += b;
+            };
+            if width == LANES { (0..LANES).for_each(&mut add) } else { (0..width).for_each(&mut add) }
         }
+        sums.iter_mut().enumerate().for_each(|(j, s)| *s = [pairs[0][j], pairs[1][j]]);
+    }
+}
+
+simd_fn! {
+    /// Adds the sum and the sum of squares of every column.
+    pub fn add_column_moments(x: Rows<'_>, sums: &mut [[f64; 2]]) {
+        add_pairs((x, x), sums, |_| (), |(), _, [x, _]| {
+            let x = f64::from(x);
+            [x, x * x]
+        });
     }
 }
 
@@ -364,14 +398,13 @@ simd_fn! {
     }
 }
 
-/// Adds `(sum dy, sum dy xhat)` per column: what the gradient through the batch statistics needs.
-pub fn add_batch_norm_sums(x: Rows<'_>, stats: ColumnStats<'_>, dy: Rows<'_>, sums: &mut [[f64; 2]]) {
-    for i in 0..x.rows {
-        let (row, d) = (x.row(i), dy.row(i));
-        for j in 0..row.len() {
-            sums[j][0] += f64::from(d[j]);
-            sums[j][1] += f64::from(d[j] * ((row[j] - stats.mean[j]) * stats.rstd[j]));
-        }
+simd_fn! {
+    /// Adds `(sum dy, sum dy xhat)` per column: what the gradient through the batch statistics needs.
+    pub fn add_batch_norm_sums(x: Rows<'_>, stats: ColumnStats<'_>, dy: Rows<'_>, sums: &mut [[f64; 2]]) {
+        let known = |from| [strip(stats.mean, from), strip(stats.rstd, from)];
+        add_pairs((x, dy), sums, known, |[mean, rstd], j, [x, d]| {
+            [f64::from(d), f64::from(d * ((x - mean[j]) * rstd[j]))]
+        });
     }
 }
 
@@ -511,6 +544,30 @@ mod tests {
             .filter(|&j| Mask { key: 10, rate: 0.5 }.at(1, j) == Mask { key: 11, rate: 0.5 }.at(1, j))
             .count();
         assert!((400..600).contains(&agree), "two keys share their mask: {agree}");
+    }
+
+    #[test]
+    fn column_sums_in_strips_are_those_of_plain_loops() {
+        const ROWS: usize = 7;
+        for cols in [1, 15, 16, 17, 40] {
+            let numbers = |salt: usize| -> Vec<Real> {
+                (0..ROWS * cols).map(|i| ((i * 37 + salt) % 101) as Real / 13.0 - 3.0).collect()
+            };
+            let (x, d) = (numbers(1), numbers(2));
+            let (mean, rstd) = (&numbers(3)[..cols], &numbers(4)[..cols]);
+            let (mut moments, mut back) = (vec![[0.5, 0.25]; cols], vec![[0.5, 0.25]; cols]);
+            let (mut plain_moments, mut plain_back) = (moments.clone(), back.clone());
+            for (at, (x, d)) in x.iter().zip(&d).enumerate() {
+                let j = at % cols;
+                let [wide, hat] = [f64::from(*x), f64::from(d * ((x - mean[j]) * rstd[j]))];
+                plain_moments[j] = [plain_moments[j][0] + wide, plain_moments[j][1] + wide * wide];
+                plain_back[j] = [plain_back[j][0] + f64::from(*d), plain_back[j][1] + hat];
+            }
+            let (x, d) = (Rows::dense(&x, ROWS, cols), Rows::dense(&d, ROWS, cols));
+            add_column_moments(x, &mut moments);
+            add_batch_norm_sums(x, ColumnStats { mean, rstd }, d, &mut back);
+            assert_eq!((moments, back), (plain_moments, plain_back), "{cols} columns");
+        }
     }
 
     #[test]

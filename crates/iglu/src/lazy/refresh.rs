@@ -8,8 +8,8 @@ use crate::kernels::stored::{self, Stored};
 use crate::kernels::{Rows, RowsMut, rowwise};
 use crate::look::Look;
 use crate::program::{
-    Call, Dropping, Heard, Input, Lanes, LinearUse, Norms, Objective, Program, Put, RowSet, Source, Value,
-    Wanted,
+    Call, Dropping, Heard, Input, Lanes, LinearUse, NormState, Norms, Objective, Program, Put, RowSet,
+    Source, Value, Wanted,
 };
 use crate::table::with_table;
 use crate::{Mat, Real, Result, Table};
@@ -77,11 +77,20 @@ impl Engine<'_> {
         if program.batch_norms() == 0 || !self.inputs_exist(program) {
             return;
         }
+        if dropping == Dropping::Off && self.caches.knows_norms(k, &self.network) {
+            return;
+        }
         let job = self.caches.job(program, &self.side);
         let params = self.network.at(k).param_refs();
         let call = Call { params: &params, norms: Norms::Batch, dropping };
         let norms = job.states(&call, RowSet::All(self.side.nodes()));
+        drop(job);
         self.network.at_mut(k).norms = norms;
+        if dropping == Dropping::Off {
+            self.caches.mark_norms(k);
+        } else {
+            self.caches.forget_norms(k);
+        }
     }
 
     fn inputs_exist(&self, program: &Program) -> bool {
@@ -280,7 +289,9 @@ impl Engine<'_> {
             Some(Some(table)) if layer == pull.from => self.caches.aggregate(layer, part, table),
             _ => self.caches.aggregate(layer, part, &self.caches.z[layer][part]),
         });
-        let call = Call { params: pull.params, norms: Norms::Batch, dropping: pull.dropping };
+        let known = self.known_norms(pull);
+        let norms = known.as_deref().map_or(Norms::Batch, Norms::Known);
+        let call = Call { params: pull.params, norms, dropping: pull.dropping };
         let mut wanted: Vec<Wanted<'_>> = Vec::new();
         for (k, alpha) in targets.iter_mut() {
             let to = own.iter().find(|r| r.target == *k);
@@ -313,6 +324,24 @@ impl Engine<'_> {
         }
         z.into_iter().flatten().for_each(|z| z.give(&self.scratch));
         value
+    }
+
+    /// Statistics of the batch norms on the way of a pull over all rows, where refreshes have left them.
+    fn known_norms(&self, pull: &Pull<'_>) -> Option<Vec<NormState>> {
+        let all = matches!(pull.rows, RowSet::All(_)) && pull.dropping == Dropping::Off;
+        let count = pull.program.batch_norms();
+        let mut norms: Vec<NormState> = Vec::with_capacity(count);
+        for k in pull.from..=self.network.depth() {
+            let layer = self.network.at(k);
+            if norms.len() == count {
+                break;
+            }
+            if !layer.norms.is_empty() && !self.caches.knows_norms(k, &self.network) {
+                return None;
+            }
+            norms.extend(layer.norms.iter().cloned());
+        }
+        (all && count > 0 && norms.len() == count).then_some(norms)
     }
 
     /// A row for every node that has a kept aggregate, for what is sent to its neighbours: the aggregate itself where it may

@@ -109,6 +109,7 @@ impl Engine<'_> {
         }
         // The statistics of batch norms may be those of an earlier moment.
         self.network = network;
+        (1..=self.network.depth()).for_each(|k| self.caches.forget_norms(k));
         self.caches.alpha_age[1..].copy_from_slice(&numbers.ages);
         self.stale = std::iter::once(None).chain(stale).collect();
         Ok(())

@@ -5,11 +5,12 @@
 
 mod back;
 
+use super::norms::NormState;
 use super::run::{NOWHERE, Partly};
 use super::weights::{Arranged, Term, Way};
 use super::{Op, Param, Program, Value};
 use crate::kernels::gemm::{Into, Packed, Precision};
-use crate::kernels::rowwise::{self, Affine, ColumnStats, Mask};
+use crate::kernels::rowwise::{self, Affine, Mask};
 use crate::kernels::sparse::{self, SparseBlock};
 use crate::kernels::spmm::{self, SparseView};
 use crate::kernels::stored::{self, Bf16, Stored};
@@ -28,23 +29,6 @@ pub enum Dropping {
     AsBuilt(Key),
     /// At this rate instead, wherever the program has a dropout.
     Rate(Key, f64),
-}
-
-/// Statistics of one batch norm, and what its gradient needs.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct NormState {
-    /// Mean of each column.
-    pub mean: Vec<Real>,
-    /// `1 / sqrt(var + eps)` of each column.
-    pub rstd: Vec<Real>,
-    /// `(mean dy, mean dy xhat)` of each column; zeros: the statistics are constants.
-    pub back: Vec<[Real; 2]>,
-}
-
-impl NormState {
-    fn stats(&self) -> ColumnStats<'_> {
-        ColumnStats { mean: &self.mean, rstd: &self.rstd }
-    }
 }
 
 /// Buffers of one worker.

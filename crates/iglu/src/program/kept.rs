@@ -5,11 +5,10 @@
 //! once, with the same bytes as a result.
 
 use super::exec::{Context, GradSums, Workspace};
+use super::norms::{NormState, added};
 use super::run::{Call, Job, Pass, RowSet};
-use super::{NormState, Op};
+use crate::Mat;
 use crate::kernels::gemm::Into;
-use crate::kernels::rowwise;
-use crate::{Mat, Real};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -20,25 +19,6 @@ pub(super) const MOST: usize = 16;
 pub(super) struct Kept<'k, 'a> {
     pub(super) blocks: Vec<Workspace<'a>>,
     pub(super) grads: Option<&'k mut [Mat]>,
-}
-
-/// The statistics of a batch norm from `(sum, sum of squares)` per column over `n` rows.
-pub(super) fn state_of(sums: &[[f64; 2]], n: f64, eps: f64) -> NormState {
-    let rstd = |s: &[f64; 2]| (1.0 / ((s[1] / n - (s[0] / n).powi(2)).max(0.0) + eps).sqrt()) as Real;
-    NormState {
-        mean: sums.iter().map(|s| (s[0] / n) as Real).collect(),
-        rstd: sums.iter().map(rstd).collect(),
-        back: vec![[0.0; 2]; sums.len()],
-    }
-}
-
-/// Adds what each block gives, in the order of blocks.
-pub(super) fn added(parts: impl IntoIterator<Item = Vec<[f64; 2]>>, width: usize) -> Vec<[f64; 2]> {
-    let mut total = vec![[0.0; 2]; width];
-    for part in parts {
-        total.iter_mut().zip(part).for_each(|(t, p)| *t = [t[0] + p[0], t[1] + p[1]]);
-    }
-    total
 }
 
 /// What `one` makes of every block, lanes side by side, in the order of blocks.
@@ -58,12 +38,6 @@ fn each<'a, T: Send>(
 }
 
 impl<'a> Job<'a> {
-    /// Batch norms of the program with their places among its operations.
-    fn norm_places(&self) -> Vec<(usize, &Op)> {
-        let is_norm = |(_, op): &(usize, &Op)| matches!(op, Op::BatchNorm { .. });
-        self.program.raw.ops.iter().enumerate().filter(is_norm).collect()
-    }
-
     /// Forward and backward of all blocks; returns the objective's value. The blocks hold their gradients then.
     pub(super) fn run_kept(&self, pass: &Pass<'_>, live: &[bool], lanes: &mut [Kept<'_, 'a>]) -> f64 {
         let Pass { call, rows, objective, .. } = *pass;
@@ -84,19 +58,16 @@ impl<'a> Job<'a> {
 
     fn forward_kept(&self, call: &Call<'_>, n: usize, states: &mut [NormState], lanes: &mut [Kept<'_, 'a>]) {
         let mut from = 0;
-        for (at, op) in self.norm_places() {
-            let Op::BatchNorm { src, eps, state, .. } = op else { continue };
-            let width = self.program.raw.widths[src.0];
-            let context = self.context(call, states);
-            let zero = vec![0.0; width];
+        for group in self.program.norm_groups() {
+            let (context, width) = (self.context(call, states), group.width());
             let parts = each(lanes, |ws, _| {
-                context.forward(ws, from..at);
+                context.forward(ws, from..group.places.start);
                 let mut sums = vec![[0.0; 2]; width];
-                rowwise::add_column_moments(ws.value(self.program, *src), &zero, &mut sums);
+                group.add_moments(self.program, ws, &mut sums);
                 sums
             });
-            states[*state] = state_of(&added(parts, width), n.max(1) as f64, *eps);
-            from = at;
+            group.set_statistics(&added(parts, width), n, states);
+            from = group.places.start;
         }
         let context = self.context(call, states);
         each(lanes, |ws, _| context.forward(ws, from..self.program.raw.ops.len()));
@@ -111,22 +82,16 @@ impl<'a> Job<'a> {
         lanes: &mut [Kept<'_, 'a>],
     ) {
         let mut to = self.program.raw.ops.len();
-        for (at, op) in self.norm_places().into_iter().rev() {
-            let Op::BatchNorm { src, dst, state, .. } = op else { continue };
-            let (context, norm) = (self.context(call, states), &states[*state]);
-            let stats = rowwise::ColumnStats { mean: &norm.mean, rstd: &norm.rstd };
+        for group in self.program.norm_groups().into_iter().rev() {
+            let (context, width) = (self.context(call, states), group.width());
             let parts = each(lanes, |ws, grads| {
-                context.backward(ws, at + 1..to, live, grads);
-                let mut sums = vec![[0.0; 2]; norm.mean.len()];
-                if let Some(d) = ws.known_grad(self.program, *dst) {
-                    rowwise::add_batch_norm_sums(ws.value(self.program, *src), stats, d, &mut sums);
-                }
+                context.backward(ws, group.places.end..to, live, grads);
+                let mut sums = vec![[0.0; 2]; width];
+                group.add_back(self.program, ws, states, &mut sums);
                 sums
             });
-            let mean = |s: &[f64; 2]| s.map(|s| (s / n.max(1) as f64) as Real);
-            let back = added(parts, norm.mean.len()).iter().map(mean).collect();
-            states[*state].back = back;
-            to = at + 1;
+            group.set_back(&added(parts, width), n, states);
+            to = group.places.end;
         }
         let context: Context<'_> = self.context(call, states);
         each(lanes, |ws, grads| context.backward(ws, 0..to, live, grads));
@@ -148,8 +113,8 @@ impl<'a> Job<'a> {
 mod tests {
     use super::super::{Builder, Dropping, Input, Lanes, Norms, Objective, Program, Source, Wanted};
     use super::*;
-    use crate::kernels::{Rows, RowsMut};
-    use crate::{Activation, Table, rng};
+    use crate::kernels::{Rows, RowsMut, rowwise};
+    use crate::{Activation, Real, Table, rng};
 
     fn random(rows: usize, cols: usize, salt: u64) -> Mat {
         let key = rng::Key::new(salt);
@@ -198,20 +163,22 @@ mod tests {
         let call = Call { params: &refs, norms: Norms::Batch, dropping };
         let alpha = Alpha(random(ROWS, 6, 9));
         let ids: Vec<u32> = (0..ROWS as u32).rev().collect();
-        let run = |kept: bool| {
+        let run = |call: &Call<'_>, kept: bool| {
             let (mut lanes, [mut dz, mut dx]) =
                 (Lanes::default(), [5, 7].map(|cols| Table::Full(Mat::zeros(ROWS, cols))));
             let mut wanted = [
                 Wanted::in_order(program.input_value(0), &mut dz),
                 Wanted::in_order(program.input_value(1), &mut dx),
             ];
-            let pass = Pass { call: &call, rows: RowSet::List(&ids), objective: &alpha, attended: None };
+            let pass = Pass { call, rows: RowSet::List(&ids), objective: &alpha, attended: None };
             let sweep = if kept { Job::sweep_kept } else { Job::sweep_anew };
             let value = sweep(&job, &pass, Some(&mut lanes), &mut wanted);
             (value, lanes.gradient().to_vec(), dz, dx)
         };
-        let kept = run(true);
+        let kept = run(&call, true);
         assert!(kept.1.iter().all(|g| g.data().iter().any(|v| *v != 0.0)), "every parameter has a gradient");
-        assert!(kept == run(false));
+        assert!(kept == run(&call, false));
+        let states = job.states(&call, RowSet::List(&ids));
+        assert!(kept == run(&Call { norms: Norms::Known(&states), ..call }, false), "known statistics");
     }
 }

@@ -12,6 +12,7 @@ mod exec;
 mod kept;
 mod lanes;
 mod memory;
+mod norms;
 mod run;
 mod wanted;
 mod weights;
@@ -19,8 +20,9 @@ mod weights;
 pub use attend::{AttentionOptions, Heard};
 pub use builder::Builder;
 pub use cost::{Gradients, Repeated};
-pub use exec::{Dropping, NormState};
+pub use exec::Dropping;
 pub use lanes::Lanes;
+pub use norms::NormState;
 pub use run::{Call, Input, Job, NOWHERE, Norms, Objective, Partly, RowSet};
 pub use wanted::{Put, Wanted};
 
@@ -264,7 +266,8 @@ pub struct Program {
 }
 
 impl Program {
-    fn new(raw: Builder, output: Value) -> Self {
+    fn new(mut raw: Builder, output: Value) -> Self {
+        norms::side_by_side(&mut raw.ops, raw.widths.len());
         let values = memory::place_values(&raw, output);
         let grads = memory::place_grads(&raw, output);
         let slopes = memory::slopes(&raw, output);
@@ -345,16 +348,6 @@ impl Program {
     /// Number of batch norms.
     pub fn batch_norms(&self) -> usize {
         self.raw.counts.states
-    }
-
-    /// Batch norm statistics of a network that has seen nothing: mean 0, deviation 1.
-    pub fn fresh_norms(&self) -> Vec<NormState> {
-        let width = |op: &Op| match op {
-            Op::BatchNorm { src, .. } => Some(self.raw.widths[src.0]),
-            _ => None,
-        };
-        let fresh = |w: usize| NormState { mean: vec![0.0; w], rstd: vec![1.0; w], back: vec![[0.0; 2]; w] };
-        self.raw.ops.iter().filter_map(width).map(fresh).collect()
     }
 
     /// Whether input `i` may be sparse: it only meets linear maps (and dropout).

@@ -7,18 +7,18 @@
 mod outputs;
 
 use super::attend::{Attended, Heard};
-use super::exec::{Context, Dropping, GradSums, NormState, Workspace};
+use super::exec::{Context, Dropping, GradSums, Workspace};
 use super::kept::{self, Kept};
 use super::lanes::Lanes;
+use super::norms::{NormState, added};
 use super::wanted::{Piece, Put, Wanted};
 use super::{Op, Program, Value};
 use crate::kernels::gemm::Into;
-use crate::kernels::rowwise;
 use crate::kernels::spmm::SparseView;
 use crate::kernels::stored::Bf16;
 use crate::kernels::{Rows, RowsMut};
 use crate::pattern::Pattern;
-use crate::{Features, Mat, Real, SparseMat, Table};
+use crate::{Features, Mat, SparseMat, Table};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -119,6 +119,8 @@ pub trait Objective: Sync {
 pub enum Norms<'a> {
     /// Those of the rows of the call; gradients go through them.
     Batch,
+    /// The same, which somebody has made already.
+    Known(&'a [NormState]),
     /// These, as constants.
     Stored(&'a [NormState]),
 }
@@ -345,7 +347,7 @@ impl<'a> Job<'a> {
         let Pass { call, rows, attended, .. } = *pass;
         let mut states = self.states_of(call, rows, attended);
         let live = self.program.live(lanes.is_some(), wanted.iter().map(|w| w.value));
-        if matches!(call.norms, Norms::Batch) {
+        if !matches!(call.norms, Norms::Stored(_)) {
             self.add_backward_sums(pass, &mut states);
         }
         let sweep = Sweep { context: self.context(call, &states), rows, live, attended };
@@ -480,55 +482,42 @@ impl<'a> Job<'a> {
         Context { program: self.program, params, norms: states, dropping: call.dropping, number }
     }
 
-    /// Statistics of the batch norms for a call: the stored ones, or those of its rows.
+    /// Statistics of the batch norms for a call: the given ones, or those of its rows.
     pub fn states(&self, call: &Call<'_>, rows: RowSet<'_>) -> Vec<NormState> {
         let attended = self.attend(call, rows);
         self.states_of(call, rows, attended.as_ref().map(|a| &a.z))
     }
 
     fn states_of(&self, call: &Call<'_>, rows: RowSet<'_>, attended: Option<&Mat>) -> Vec<NormState> {
-        if let Norms::Stored(states) = call.norms {
+        if let Norms::Stored(states) | Norms::Known(states) = call.norms {
             assert_eq!(states.len(), self.program.batch_norms(), "one state per batch norm");
             return states.to_vec();
         }
         let mut states = vec![NormState::default(); self.program.batch_norms()];
-        for (at, op) in self.program.raw.ops.iter().enumerate() {
-            let Op::BatchNorm { src, eps, state, .. } = op else { continue };
+        for group in self.program.norm_groups() {
             let context = self.context(call, &states);
-            let width = self.program.raw.widths[src.0];
-            let zero = vec![0.0; width];
-            let sums = self.sum_blocks(rows, width, call.dropping, attended, |_, ws, sums| {
-                context.forward(ws, 0..at);
-                rowwise::add_column_moments(ws.value(self.program, *src), &zero, sums);
+            let sums = self.sum_blocks(rows, group.width(), call.dropping, attended, |_, ws, sums| {
+                context.forward(ws, 0..group.places.start);
+                group.add_moments(self.program, ws, sums);
             });
-            states[*state] = kept::state_of(&sums, rows.len().max(1) as f64, *eps);
+            group.set_statistics(&sums, rows.len(), &mut states);
         }
         states
     }
 
-    /// What gradients through batch statistics need, from the last batch norm to the first.
+    /// What gradients through batch statistics need, from the last batch norms to the first.
     fn add_backward_sums(&self, pass: &Pass<'_>, states: &mut [NormState]) {
         let Pass { call, rows, objective, attended } = *pass;
-        let all = vec![true; self.program.raw.widths.len()];
-        for (at, op) in self.program.raw.ops.iter().enumerate().rev() {
-            let Op::BatchNorm { src, dst, state, .. } = op else { continue };
+        let (all, end) = (vec![true; self.program.raw.widths.len()], self.program.raw.ops.len());
+        for group in self.program.norm_groups().into_iter().rev() {
             let context = self.context(call, states);
-            let norm = &states[*state];
-            let stats = rowwise::ColumnStats { mean: &norm.mean, rstd: &norm.rstd };
-            let sums = self.sum_blocks(rows, norm.mean.len(), call.dropping, attended, |first, ws, sums| {
-                let end = self.program.raw.ops.len();
+            let sums = self.sum_blocks(rows, group.width(), call.dropping, attended, |first, ws, sums| {
                 context.forward(ws, 0..end);
                 self.objective(ws, first, objective);
-                context.backward(ws, at + 1..end, &all, None);
-                rowwise::add_batch_norm_sums(
-                    ws.value(self.program, *src),
-                    stats,
-                    ws.grad(self.program, *dst),
-                    sums,
-                );
+                context.backward(ws, group.places.end..end, &all, None);
+                group.add_back(self.program, ws, states, sums);
             });
-            let n = rows.len().max(1) as f64;
-            states[*state].back = sums.iter().map(|s| [(s[0] / n) as Real, (s[1] / n) as Real]).collect();
+            group.set_back(&sums, rows.len(), states);
         }
     }
 
@@ -548,6 +537,6 @@ impl<'a> Job<'a> {
             sums
         };
         let parts: Vec<_> = (0..self.blocks(rows)).into_par_iter().map(one).collect();
-        kept::added(parts, width)
+        added(parts, width)
     }
 }
