@@ -3,12 +3,14 @@
 //! Rows without neighbours give zeros. `std = sqrt(var + eps)`. Of equal values the first neighbour counts as the
 //! largest or smallest, so that gradients are those of one choice, not of several at once.
 
-use super::{Rows, simd_fn};
+use super::{Rows, prefetch_row, rows_ahead, simd_fn};
 use crate::Real;
 use rayon::prelude::*;
 
 /// Added to variances.
 const EPS: Real = 1e-5;
+/// Whose number no node has.
+const NOBODY: u32 = u32::MAX;
 /// Rows of one task.
 const BLOCK: usize = 256;
 
@@ -26,6 +28,35 @@ impl<'a> Neighbours<'a> {
     fn row(&self, v: usize) -> &'a [u32] {
         &self.columns[self.offsets[v] as usize..self.offsets[v + 1] as usize]
     }
+
+    /// Row `v` with what will be read after it.
+    #[inline(always)]
+    fn heard(&self, v: usize) -> Heard<'a> {
+        let first = self.offsets[v] as usize;
+        Heard { rest: &self.columns[first..], count: self.offsets[v + 1] as usize - first }
+    }
+}
+
+/// The neighbours of a row, followed by those of the rows after it.
+#[derive(Clone, Copy)]
+pub struct Heard<'a> {
+    rest: &'a [u32],
+    count: usize,
+}
+
+impl<'a> Heard<'a> {
+    fn row(self) -> &'a [u32] {
+        &self.rest[..self.count]
+    }
+
+    /// Asks for the rows of some tables that are read so many neighbours after the i-th as all of them together allow.
+    #[inline(always)]
+    fn ask<const N: usize>(self, i: usize, tables: [Rows<'_>; N]) {
+        let bytes: usize = tables.iter().map(|t| t.cols * size_of::<Real>()).sum();
+        if let Some(&next) = self.rest.get(i + rows_ahead(bytes)) {
+            tables.iter().for_each(|t| prefetch_row(t.data, next as usize * t.stride, t.cols));
+        }
+    }
 }
 
 /// Mean, largest, smallest, deviation.
@@ -33,8 +64,9 @@ pub type Four<T> = [T; 4];
 
 simd_fn! {
     /// The four moments of one row.
-    pub fn moments_row(x: Rows<'_>, heard: &[u32], out: Four<&mut [Real]>) {
+    pub fn moments_row(x: Rows<'_>, neighbours: Heard<'_>, out: Four<&mut [Real]>) {
         let [mean, largest, smallest, deviation] = out;
+        let heard = neighbours.row();
         let Some((&first, others)) = heard.split_first() else {
             [mean, largest, smallest, deviation].into_iter().for_each(|o| o.fill(0.0));
             return;
@@ -43,7 +75,9 @@ simd_fn! {
         mean.copy_from_slice(first);
         largest.copy_from_slice(first);
         smallest.copy_from_slice(first);
-        for &u in others {
+        neighbours.ask(0, [x]);
+        for (i, &u) in (1..).zip(others) {
+            neighbours.ask(i, [x]);
             let row = x.row(u as usize);
             for j in 0..row.len() {
                 mean[j] += row[j];
@@ -69,21 +103,29 @@ pub fn moments(graph: Neighbours<'_>, x: Rows<'_>, out: Four<&mut [Real]>) {
     a.zip(b).zip(c.zip(d)).enumerate().for_each(|(block, ((a, b), (c, d)))| {
         let rows = a.chunks_mut(cols).zip(b.chunks_mut(cols)).zip(c.chunks_mut(cols).zip(d.chunks_mut(cols)));
         for (i, ((a, b), (c, d))) in rows.enumerate() {
-            moments_row(x, graph.row(block * BLOCK + i), [a, b, c, d]);
+            moments_row(x, graph.heard(block * BLOCK + i), [a, b, c, d]);
         }
     });
 }
 
-/// Who is the largest (and the smallest, with `sign` -1) of each row, entry by entry.
+simd_fn! {
+    /// Who of a row's neighbours has the value `extreme`, entry by entry: the first of equals, in place of [`NOBODY`].
+    pub fn winners_row(x: Rows<'_>, neighbours: Heard<'_>, extreme: &[Real], out: &mut [u32]) {
+        for (i, &u) in neighbours.row().iter().enumerate() {
+            neighbours.ask(i, [x]);
+            for ((o, x), e) in out.iter_mut().zip(x.row(u as usize)).zip(extreme) {
+                *o = if x == e && *o == NOBODY { u } else { *o };
+            }
+        }
+    }
+}
+
+/// Who is the largest, or the smallest, of each row, entry by entry.
 fn winners(graph: Neighbours<'_>, x: Rows<'_>, extreme: Rows<'_>) -> Vec<u32> {
     let cols = x.cols.max(1);
-    let mut out = vec![u32::MAX; extreme.rows * x.cols];
-    out.par_chunks_mut(cols).enumerate().for_each(|(v, out)| {
-        for &u in graph.row(v).iter().rev() {
-            let pairs = x.row(u as usize).iter().zip(extreme.row(v));
-            out.iter_mut().zip(pairs).filter(|(_, (x, e))| x == e).for_each(|(o, _)| *o = u);
-        }
-    });
+    let mut out = vec![NOBODY; extreme.rows * x.cols];
+    let rows = out.par_chunks_mut(cols).enumerate();
+    rows.for_each(|(v, out)| winners_row(x, graph.heard(v), extreme.row(v), out));
     out
 }
 
@@ -124,10 +166,13 @@ simd_fn! {
 pub fn moments_back(m: MomentsBack<'_>, out: &mut [Real]) {
     let cols = m.x.cols.max(1);
     let wins = [winners(m.graph, m.x, m.z[1]), winners(m.graph, m.x, m.z[2])];
+    let [a, b, c, d] = m.d;
     out.par_chunks_mut(BLOCK * cols).enumerate().for_each(|(block, out)| {
         for (i, out) in out.chunks_mut(cols).enumerate() {
             let u = block * BLOCK + i;
-            for &v in m.back.row(u) {
+            let listeners = m.back.heard(u);
+            for (j, &v) in listeners.row().iter().enumerate() {
+                listeners.ask(j, [m.z[0], m.z[3], a, b, c, d]);
                 moments_row_back(m, [&wins[0], &wins[1]], v as usize, u as u32, out);
             }
         }

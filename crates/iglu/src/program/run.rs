@@ -380,7 +380,7 @@ impl<'a> Job<'a> {
     /// Whether all blocks of a pass stay in memory because its batch norms need them more than once.
     fn keeps_blocks(&self, call: &Call<'_>, rows: RowSet<'_>) -> bool {
         let blocks = self.blocks(rows);
-        matches!(call.norms, Norms::Batch)
+        !matches!(call.norms, Norms::Stored(_))
             && self.program.batch_norms() > 0
             && (1..=kept::MOST).contains(&blocks)
     }
