@@ -251,6 +251,7 @@ impl Engine<'_> {
                 params: &params,
                 rows: self.row_set(k),
                 objective: &upper,
+                norms: Norms::Batch,
                 dropping: keyed(k),
             };
             let mut targets: Vec<(usize, &mut Table)> =
@@ -283,7 +284,8 @@ impl Engine<'_> {
         };
         let params = self.network.params_from(top);
         let (rows, task) = self.loss_rows(program);
-        let pull = Pull { program, from: top, params: &params, rows, objective: &task, dropping };
+        let norms = Norms::Batch;
+        let pull = Pull { program, from: top, params: &params, rows, objective: &task, norms, dropping };
         let mut targets: Vec<(usize, &mut Table)> = alphas.iter_mut().enumerate().skip(1).collect();
         let loss = self.pull(&pull, None, &mut targets, Some(lanes));
         let mut all = lanes.gradient().to_vec().into_iter();

@@ -26,6 +26,8 @@ pub(super) struct Pull<'p> {
     /// Rows with a gradient, and what is minimised there.
     pub(super) rows: RowSet<'p>,
     pub(super) objective: &'p dyn Objective,
+    /// Statistics of batch norms: those of the rows, known or not.
+    pub(super) norms: Norms<'p>,
     pub(super) dropping: Dropping,
 }
 
@@ -56,7 +58,9 @@ impl Engine<'_> {
         if k > 1 {
             self.caches.ensure_z(k, &self.network, &self.side, &self.scratch);
         }
-        self.refresh_norms(k, Dropping::Off);
+        if !self.caches.knows_norms(k, &self.network) {
+            self.refresh_norms(k, Dropping::Off);
+        }
         if k >= self.plan.uncached {
             // Nobody reads X^K or the logits between epochs: evaluation makes them from Z^K when it wants them.
             return;
@@ -75,9 +79,6 @@ impl Engine<'_> {
     pub(super) fn refresh_norms(&mut self, k: usize, dropping: Dropping) {
         let program = &self.programs[k];
         if program.batch_norms() == 0 || !self.inputs_exist(program) {
-            return;
-        }
-        if dropping == Dropping::Off && self.caches.knows_norms(k, &self.network) {
             return;
         }
         let job = self.caches.job(program, &self.side);
@@ -196,13 +197,14 @@ impl Engine<'_> {
         let z = self.last_z(m, k, m);
         let upper = Lazy { alpha: &self.caches.alpha[m], scale: 1.0, proximal: None, mask: None };
         let params = self.network.at(m).param_refs();
-        let rows = self.row_set(m);
+        let (rows, known) = (self.row_set(m), self.known_norms(m, m));
         let pull = Pull {
             program: &self.programs[m],
             from: m,
             params: &params,
             rows,
             objective: &upper,
+            norms: known.as_deref().map_or(Norms::Batch, Norms::Known),
             dropping: Dropping::Off,
         };
         self.pull(&pull, z, &mut [(k, alpha)], None);
@@ -224,7 +226,10 @@ impl Engine<'_> {
         let program = self.tail.as_ref().expect("a plan with a tail has its program");
         let (rows, task) = self.loss_rows(program);
         let params = self.network.params_from(from);
-        let pull = Pull { program, from, params: &params, rows, objective: &task, dropping: Dropping::Off };
+        let known = self.known_norms(from, self.network.depth());
+        let norms = known.as_deref().map_or(Norms::Batch, Norms::Known);
+        let pull =
+            Pull { program, from, params: &params, rows, objective: &task, norms, dropping: Dropping::Off };
         self.pull(&pull, z, &mut [(k, alpha)], None)
     }
 
@@ -289,9 +294,7 @@ impl Engine<'_> {
             Some(Some(table)) if layer == pull.from => self.caches.aggregate(layer, part, table),
             _ => self.caches.aggregate(layer, part, &self.caches.z[layer][part]),
         });
-        let known = self.known_norms(pull);
-        let norms = known.as_deref().map_or(Norms::Batch, Norms::Known);
-        let call = Call { params: pull.params, norms, dropping: pull.dropping };
+        let call = Call { params: pull.params, norms: pull.norms, dropping: pull.dropping };
         let mut wanted: Vec<Wanted<'_>> = Vec::new();
         for (k, alpha) in targets.iter_mut() {
             let to = own.iter().find(|r| r.target == *k);
@@ -326,22 +329,11 @@ impl Engine<'_> {
         value
     }
 
-    /// Statistics of the batch norms on the way of a pull over all rows, where refreshes have left them.
-    fn known_norms(&self, pull: &Pull<'_>) -> Option<Vec<NormState>> {
-        let all = matches!(pull.rows, RowSet::All(_)) && pull.dropping == Dropping::Off;
-        let count = pull.program.batch_norms();
-        let mut norms: Vec<NormState> = Vec::with_capacity(count);
-        for k in pull.from..=self.network.depth() {
-            let layer = self.network.at(k);
-            if norms.len() == count {
-                break;
-            }
-            if !layer.norms.is_empty() && !self.caches.knows_norms(k, &self.network) {
-                return None;
-            }
-            norms.extend(layer.norms.iter().cloned());
-        }
-        (all && count > 0 && norms.len() == count).then_some(norms)
+    /// Statistics of all rows for the batch norms of layers `from..=to`, where refreshes have left them.
+    fn known_norms(&self, from: usize, to: usize) -> Option<Vec<NormState>> {
+        let layers = || (from..=to).filter(|&k| !self.network.at(k).norms.is_empty());
+        let known = layers().all(|k| self.caches.knows_norms(k, &self.network));
+        known.then(|| layers().flat_map(|k| self.network.at(k).norms.clone()).collect())
     }
 
     /// A row for every node that has a kept aggregate, for what is sent to its neighbours: the aggregate itself where it may
