@@ -17,8 +17,23 @@ const RUNS: &str = "runs";
 /// The file that is locked while a folder is in use; it stays.
 const LOCK: &str = ".lock";
 
+/// A file that is never finished: whether a folder can be written to.
+const TRIAL: &str = "trial";
+
 /// What a folder must have room for before training starts.
-const TRIAL: usize = 1 << 20;
+const ROOM: usize = 1 << 20;
+
+/// Files that only who has the lock writes.
+const OWN: [&str; 8] = [
+    names::EVENTS,
+    names::CONFIG,
+    names::SUMMARY,
+    names::MODEL,
+    names::REPORT,
+    names::SEEDS,
+    checkpoint::LAST,
+    checkpoint::PREVIOUS,
+];
 
 /// What is done with a run that is in a folder already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,18 +106,22 @@ impl RunFolder {
         if made {
             made_folders().push(path.clone());
         }
+        if lock.is_some() {
+            output::sweep(&path, &OWN);
+            output::sweep(&path, &[TRIAL]);
+        }
         let folder = Self { path, made, _lock: lock };
-        folder.try_writing().map_err(|e| unwritable(&folder.path, &e))?;
+        folder.try_writing()?;
         Ok(folder)
     }
 
     /// Writes and removes a file: permission bits and free blocks alone do not tell.
-    fn try_writing(&self) -> io::Result<()> {
-        let trial = output::Part::new(self.path.join(format!(".trial.{}", std::process::id())));
+    fn try_writing(&self) -> Result<()> {
+        let trial = output::Part::of(&self.path.join(TRIAL))?;
         let written = File::create(trial.path())
-            .and_then(|mut file| file.write_all(&vec![0; TRIAL]).and_then(|()| file.sync_all()));
+            .and_then(|mut file| file.write_all(&vec![0; ROOM]).and_then(|()| file.sync_all()));
         let removed = fs::remove_file(trial.path());
-        written.and(removed)
+        written.and(removed).map_err(|e| unwritable(&self.path, &e))
     }
 
     /// The folder.
@@ -117,7 +136,15 @@ impl RunFolder {
 
     /// Removes the files of a run.
     pub fn clear(&self) -> Result<()> {
-        clear(&self.path)
+        clear(&self.path, |_| true)
+    }
+
+    /// Puts a run in the place of an old one, if there is one: its events, with their first text. Whoever is killed
+    /// meanwhile leaves the old run or the new one, and either can go on.
+    pub fn begin(&self, first: &str) -> Result<Appended> {
+        clear(&self.path, |path| path != self.path.join(names::EVENTS))?;
+        self.add(names::EVENTS, first)?;
+        self.append(names::EVENTS)
     }
 
     /// Opens a file that grows while the run goes on.
@@ -203,7 +230,7 @@ pub fn clear_begun() {
         let keeps = |file: &PathBuf| file.is_dir() || kept.iter().any(|name| file.ends_with(name));
         if !run_files(path).iter().any(keeps) {
             // What cannot be removed is only untidy.
-            let _ = clear(path);
+            let _ = clear(path, |_| true);
         }
         remove_empty(path);
     }
@@ -282,11 +309,11 @@ fn occupied(folder: &Path, found: &Path) -> Error {
     Error::usage("--out", found, fix)
 }
 
-/// Removes the files of a run and of its seeds; other files stay.
-fn clear(folder: &Path) -> Result<()> {
-    for path in run_files(folder) {
+/// Removes those files of a run and of its seeds that are not wanted; other files stay.
+fn clear(folder: &Path, unwanted: impl Fn(&Path) -> bool + Copy) -> Result<()> {
+    for path in run_files(folder).into_iter().filter(|path| unwanted(path)) {
         if path.is_dir() {
-            clear(&path)?;
+            clear(&path, unwanted)?;
             // Fails, as it should, if somebody else put anything into it.
             let _ = fs::remove_file(path.join(LOCK)).and_then(|()| fs::remove_dir(&path));
         } else {
@@ -297,26 +324,16 @@ fn clear(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a run has left in a folder.
+/// What a run has left in a folder; first of all what says that it is finished.
 fn run_files(folder: &Path) -> Vec<PathBuf> {
     let ours = |name: &str| {
-        let fixed = [
-            names::EVENTS,
-            names::CONFIG,
-            names::SUMMARY,
-            names::MODEL,
-            names::REPORT,
-            names::SEEDS,
-            checkpoint::LAST,
-            checkpoint::PREVIOUS,
-        ];
         let seed = name.starts_with(names::SEED) && folder.join(name).join(names::EVENTS).exists();
-        fixed.contains(&name) || seed || name.starts_with(tensorboard::NAME)
+        OWN.contains(&name) || seed || name.starts_with(tensorboard::NAME)
     };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> =
         entries.filter(|e| e.file_name().to_str().is_some_and(ours)).map(|e| e.path()).collect();
-    found.sort();
+    found.sort_by_key(|path| (!path.ends_with(names::SUMMARY), path.clone()));
     found
 }
 
@@ -395,6 +412,27 @@ mod tests {
         fs::write(path.join("kept"), "").unwrap();
         drop(owner);
         drop(RunFolder::given(&path, Old::Refuse).unwrap());
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn a_run_takes_the_place_of_an_old_one() {
+        let path = scratch("begun");
+        fs::create_dir_all(path.join("seed-1")).unwrap();
+        for name in
+            [names::EVENTS, names::SUMMARY, checkpoint::LAST, "seed-1/events.jsonl", "seed-1/.lock", "mine"]
+        {
+            fs::write(path.join(name), "old\n").unwrap();
+        }
+        let folder = RunFolder::given(&path, Old::Replace).unwrap();
+        assert!(run_files(&path)[0].ends_with(names::SUMMARY), "what is half removed is not finished");
+        let mut events = folder.begin("first\n").unwrap();
+        events.write(b"second\n").unwrap();
+        assert_eq!(events.sync().unwrap(), 13);
+        assert_eq!(fs::read_to_string(path.join(names::EVENTS)).unwrap(), "first\nsecond\n");
+        let mut left: Vec<_> = fs::read_dir(&path).unwrap().map(|e| e.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".lock", names::EVENTS, "mine"]);
         fs::remove_dir_all(&path).unwrap();
     }
 

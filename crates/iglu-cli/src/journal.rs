@@ -53,11 +53,10 @@ pub enum Board {
 }
 
 impl<'a> Journal<'a> {
-    /// Begins with what is run.
+    /// Begins with what is run, in the place of an old run if there is one.
     pub fn begin(keeping: Keeping<'a>, origin: Origin) -> Result<Self> {
-        let mut journal = Self::new(keeping, keeping.folder.append(names::EVENTS)?, 0)?;
-        journal.write(&Record::Run(origin))?;
-        Ok(journal)
+        let events = keeping.folder.begin(&line(&Record::Run(origin))?)?;
+        Self::new(keeping, events, 0)
     }
 
     /// Goes on after epoch `ran`, the events being cut back to the length they had then.
@@ -93,9 +92,7 @@ impl<'a> Journal<'a> {
     }
 
     fn write(&mut self, record: &Record) -> Result<()> {
-        let line = serde_json::to_string(record)
-            .map_err(|e| iglu::Error::output(names::EVENTS, e.to_string(), "report this"))?;
-        self.events.write(format!("{line}\n").as_bytes())
+        self.events.write(line(record)?.as_bytes())
     }
 
     fn take(&mut self, event: &Event) -> Result<()> {
@@ -181,6 +178,12 @@ impl Observer for Journal<'_> {
         };
         if wanted { self.keep(checkpoint) } else { Ok(()) }
     }
+}
+
+fn line(record: &Record) -> Result<String> {
+    let line = serde_json::to_string(record);
+    let line = line.map_err(|e| iglu::Error::output(names::EVENTS, e.to_string(), "report this"))?;
+    Ok(line + "\n")
 }
 
 fn finite(value: f64) -> Option<f64> {

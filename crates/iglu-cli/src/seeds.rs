@@ -52,6 +52,11 @@ impl Seeds {
         }
     }
 
+    /// Removes what was written down: the seeds have their summary.
+    pub fn forget(folder: &RunFolder) -> Result<()> {
+        iglu_data::output::remove(&folder.path().join(names::SEEDS))
+    }
+
     fn configs(&self) -> Vec<Config> {
         let seeds = (0..u64::from(self.count)).map(|i| self.config.seed + i);
         seeds.map(|seed| Config { seed, ..self.config.clone() }).collect()
@@ -147,9 +152,9 @@ pub fn run(
         config: &configs[0],
     };
     let json = text::json(&several)?;
-    folder.add(names::SUMMARY, &json)?;
     folder.add(names::REPORT, &page_of(folder, session.command())?)?;
-    iglu_data::output::remove(&folder.path().join(names::SEEDS))?;
+    folder.add(names::SUMMARY, &json)?;
+    Seeds::forget(folder)?;
     Ok((json, several.lines()))
 }
 

@@ -98,7 +98,6 @@ impl<'a> Session<'a> {
         let (time, earlier, mut journal, fit) = match from {
             None => {
                 signals::ask_nobody();
-                folder.clear()?;
                 let origin = self.origin(config)?;
                 let time = origin.time.clone();
                 (time, 0.0, Journal::begin(keeping, origin)?, fit)
@@ -151,8 +150,9 @@ impl<'a> Session<'a> {
         };
         let (json, text) = (text::json(&summary)?, summary.to_string());
         folder.add(names::CONFIG, &settings::to_toml(model.config())?)?;
+        folder.add(names::REPORT, &page::of_run(&Run::read(folder.path())?.with_summary(&json)?))?;
+        // The last file: a run is finished when it is there.
         folder.add(names::SUMMARY, &json)?;
-        folder.add(names::REPORT, &page::of_run(&Run::read(folder.path())?))?;
         Ok(Finished { json, text })
     }
 

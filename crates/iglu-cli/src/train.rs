@@ -90,6 +90,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     };
     let folder = RunFolder::of_run(path)?;
     if folder.finished() {
+        Seeds::forget(&folder)?;
         return args.finished(&folder);
     }
     let resumed = Resumed::read(&folder, &args.settings)?;
@@ -110,7 +111,6 @@ impl TrainArgs {
         let trials = budget::settle(self.memory, config, &data, runs)?;
         let config = &with_split(config, &data);
         let folder = given.map_or_else(|| RunFolder::fresh(&data.name, Moment::now()), Ok)?;
-        folder.clear()?;
         self.tell(trials, config);
         let session = self.session(&data, source, trials);
         let load = watch.seconds();
@@ -121,6 +121,7 @@ impl TrainArgs {
             }
             Some(count) => {
                 let seeds = Seeds::new(config, count, source)?;
+                folder.clear()?;
                 seeds.write(&folder)?;
                 self.several(seeds::run(&session, &data, &seeds, &folder, &mut progress, load)?)
             }

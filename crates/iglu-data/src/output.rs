@@ -44,7 +44,7 @@ fn replace_after(
     before: impl FnOnce() -> io::Result<()>,
     fill: impl FnOnce(&mut Sink) -> io::Result<()>,
 ) -> Result<()> {
-    let part = Part::new(part_of(path)?);
+    let part = Part::of(path)?;
     let finish = || {
         let _whole = parts();
         before().and_then(|()| step(|| fs::rename(part.path(), path)))
@@ -69,10 +69,11 @@ fn parts() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 pub struct Part(PathBuf);
 
 impl Part {
-    /// A file that is about to be made.
-    pub fn new(path: PathBuf) -> Self {
-        parts().insert(path.clone());
-        Self(path)
+    /// What a file at `path` is written to first.
+    pub fn of(path: &Path) -> Result<Self> {
+        let part = part_of(path)?;
+        parts().insert(part.clone());
+        Ok(Self(part))
     }
 
     /// Where it is.
@@ -160,6 +161,21 @@ fn or_here(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 
+/// Removes the temporary files of files of these names that killed programs have left. Nobody may be writing such a file.
+pub fn sweep(folder: &Path, names: &[&str]) {
+    let left = |part: &str| {
+        let of = part.strip_prefix('.').and_then(|rest| rest.strip_suffix(".part"));
+        let of = of.and_then(|rest| rest.rsplit_once('.')).filter(|(_, pid)| pid.parse::<u32>().is_ok());
+        of.is_some_and(|(name, _)| names.contains(&name))
+    };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(left) {
+            // What cannot be removed is only untidy.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 fn part_of(path: &Path) -> Result<PathBuf> {
     let Some(name) = path.file_name() else {
         return Err(Error::output(crate::quoted(path), "this is no file name", "name a file to write"));
@@ -196,6 +212,21 @@ mod tests {
         assert!(e.to_string().contains("disk on fire"), "{e}");
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn only_parts_of_the_named_files_are_swept() {
+        let folder = crate::testing::folder("swept");
+        let others = [".b.12.part", ".a.x.part", "a.12.part", ".a.12", ".a.part", "a"];
+        for name in others.iter().chain(&[".a.12.part", ".a.7.part"]) {
+            fs::write(folder.join(name), "").unwrap();
+        }
+        sweep(&folder, &["a", "c"]);
+        let mut left: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+        left.sort();
+        let mut expect = others.to_vec();
+        expect.sort_unstable();
+        assert_eq!(left, expect);
     }
 
     #[test]

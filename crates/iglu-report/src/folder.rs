@@ -69,6 +69,12 @@ impl Run {
         run.check(&events)
     }
 
+    /// The same run with its summary, before that is in the folder.
+    pub fn with_summary(self, summary: &str) -> Result<Self> {
+        let summary = parsed(&self.path.join(names::SUMMARY), summary)?;
+        Ok(Self { summary: Some(summary), ..self })
+    }
+
     fn take(&mut self, record: Record) {
         match record {
             Record::Run(origin) => self.origin = origin,
@@ -175,8 +181,11 @@ fn read_text(path: &Path) -> Result<Option<String>> {
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
-    let Some(text) = read_text(path)? else { return Ok(None) };
-    serde_json::from_str(&text).map(Some).map_err(|e| broken(path, e.line(), &e))
+    read_text(path)?.map(|text| parsed(path, &text)).transpose()
+}
+
+fn parsed<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|e| broken(path, e.line(), &e))
 }
 
 fn read_config(path: &Path) -> Result<toml::Table> {
