@@ -103,9 +103,9 @@ impl<'a> Journal<'a> {
             }
             Event::Tried { config, scores, seconds } => {
                 let settings = trials::values(config)?;
-                let HistoryPoint { loss, val, test, .. } = *scores;
+                let HistoryPoint { epoch, loss, val, test, .. } = *scores;
                 let seconds = self.with_load(*seconds);
-                self.write(&Record::Tried(Tried { settings, loss: finite(loss), val, test, seconds }))
+                self.write(&Record::Tried(Tried { settings, epoch, loss: finite(loss), val, test, seconds }))
             }
             Event::Decided { config } => self.configured(config),
             Event::RolledBack { epoch, why, rate_factor } => {

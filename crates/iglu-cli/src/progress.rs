@@ -193,11 +193,13 @@ impl Progress {
         );
     }
 
-    fn epoch(&mut self, epoch: usize, epochs: usize, loss: f64, evaluated: bool) {
+    fn epoch(&mut self, epoch: usize, epochs: usize, loss: f64, evaluated: bool, started: bool) {
         self.late = None;
-        if epoch > 0 {
-            let now = self.watch.seconds();
+        let now = self.watch.seconds();
+        if !started {
             self.pace().mark(epoch, epochs, now);
+        } else if epoch > 0 {
+            *self.pace() = Pace::begin(epoch, epochs, now);
         }
         match &self.style {
             Style::Terminal(bar) => {
@@ -228,6 +230,11 @@ struct Pace {
 }
 
 impl Pace {
+    /// An epoch to count from.
+    fn begin(epoch: usize, epochs: usize, seconds: f64) -> Self {
+        Self { epochs, first: Some((epoch, seconds)), last: (epoch, seconds) }
+    }
+
     fn mark(&mut self, epoch: usize, epochs: usize, seconds: f64) {
         self.epochs = epochs;
         self.first = self.first.or(Some((epoch, seconds)));
@@ -258,15 +265,19 @@ impl Observer for Progress {
         if let Event::Tried { config, scores, .. } = event
             && let (Ok(settings), Some(val)) = (trials::values(config), scores.val)
         {
-            let what = trials::changed(&settings, self.tried.as_ref());
-            self.say(&format!("tried for an epoch: {what}  val {val:.4}"));
+            let what = match scores.epoch {
+                1 => format!("an epoch: {}", trials::changed(&settings, self.tried.as_ref())),
+                _ => "another epoch:".to_string(),
+            };
+            self.say(&format!("tried for {what}  val {val:.4}"));
             self.tried = Some(settings);
         }
-        if let &Event::Epoch { epoch, epochs, loss, scores, best, .. } = event {
+        if let &Event::Epoch { epoch, epochs, loss, scores, best, seconds, .. } = event {
             if let Some(scores) = &scores {
                 self.take(scores, best);
             }
-            self.epoch(epoch, epochs, loss, scores.is_some());
+            // What was part of the start is told in one go.
+            self.epoch(epoch, epochs, loss, scores.is_some(), seconds.train <= seconds.start);
         }
         Control::Continue
     }

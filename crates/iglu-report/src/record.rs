@@ -122,6 +122,8 @@ pub struct Prepared {
 pub struct Tried {
     /// The settings that trials decide, by key.
     pub settings: serde_json::Map<String, serde_json::Value>,
+    /// Its epoch, from 1.
+    pub epoch: usize,
     /// Training loss of its epoch.
     pub loss: Option<f64>,
     /// Score on the validation nodes.

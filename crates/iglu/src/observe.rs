@@ -37,16 +37,16 @@ pub enum Event {
         /// Seconds it took.
         seconds: f64,
     },
-    /// Something that is left to the data was tried for one epoch.
+    /// Something that is left to the data was tried for one epoch; what was tried first, for a second one.
     Tried {
         /// The configuration that was tried.
         config: Box<Config>,
-        /// What it has reached.
+        /// What it has reached, and after which epoch.
         scores: HistoryPoint,
         /// Where the time went so far.
         seconds: Seconds,
     },
-    /// Whatever was left to trials is decided; the first epoch was part of them.
+    /// Whatever was left to trials is decided; the first epoch, or the first two, were part of them.
     Decided {
         /// The configuration, every `auto` decided.
         config: Box<Config>,

@@ -48,7 +48,7 @@ fn every_epoch_has_a_line_with_scores_times_and_staleness() {
     let result = scratch.json("train --json --quiet --out run --epochs 4 --hidden 16 --layers 3");
     let events = events(&scratch, "run");
     let kinds: Vec<&str> = events.iter().map(|e| e["event"].as_str().unwrap()).collect();
-    let tried = ["tried"; 3];
+    let tried = ["tried"; 4];
     let [before, after] =
         [&["run", "prepared", "started", "epoch"][..], &["epoch", "epoch", "epoch", "epoch", "end"]];
     assert_eq!(kinds, [before, &tried, after].concat());
@@ -57,7 +57,7 @@ fn every_epoch_has_a_line_with_scores_times_and_staleness() {
     assert_eq!((&events[3]["val"], &events[3]["test"]), (&result["start"]["val"], &result["start"]["test"]));
     assert_eq!(events[0]["command"], "iglu train --json --quiet --out run --epochs 4 --hidden 16 --layers 3");
     assert_eq!(events[0]["config"]["network"]["operator"], "auto");
-    for (line, point) in events[7..11].iter().zip(result["history"].as_array().unwrap()) {
+    for (line, point) in events[8..12].iter().zip(result["history"].as_array().unwrap()) {
         for key in ["epoch", "loss", "val", "test"] {
             assert_eq!(line[key], point[key], "{key}");
         }
@@ -69,11 +69,11 @@ fn every_epoch_has_a_line_with_scores_times_and_staleness() {
         assert!(cfg!(not(target_os = "linux")) || line["peak_rss_bytes"].as_u64().unwrap() > 1 << 20);
     }
     // Layers 1 and 2 are lazy; nothing is stale at the first refresh.
-    let layers = events[8]["refreshes"][0]["layers"].as_array().unwrap();
+    let layers = events[9]["refreshes"][0]["layers"].as_array().unwrap();
     let numbers: Vec<u64> = layers.iter().map(|l| l["k"].as_u64().unwrap()).collect();
     assert_eq!(numbers, [1, 2]);
     assert!(layers.iter().all(|l| l["bias"].is_f64() && l["age"].as_u64().unwrap() > 0), "{layers:?}");
-    assert_eq!((&events[11]["val"], &events[11]["best_epoch"]), (&result["val"], &result["best_epoch"]));
+    assert_eq!((&events[12]["val"], &events[12]["best_epoch"]), (&result["val"], &result["best_epoch"]));
 }
 
 /// Phases are parts of the whole that do not overlap.
@@ -167,14 +167,21 @@ fn tensorboard_gets_a_record_for_each_epoch() {
 #[test]
 fn what_is_tried_is_told_with_its_score() {
     let scratch = Scratch::new("tried");
-    scratch
-        .iglu("train --out run --hidden 8 --epochs 2")
-        .check(0, &["tried for an epoch: operator=mean lazy_dropout=free  val 0.", "operator=sym"]);
+    scratch.iglu("train --out run --hidden 8 --epochs 2").check(
+        0,
+        &[
+            "tried for an epoch: operator=mean lazy_dropout=free  val 0.",
+            "another epoch:  val 0.",
+            "operator=sym",
+        ],
+    );
     let all = events(&scratch, "run");
     let of = |kind: &str| all.iter().filter(|e| e["event"] == kind).collect::<Vec<_>>();
     let (tried, epochs) = (of("tried"), of("epoch"));
-    assert_eq!(tried.len(), 3, "two kinds of dropout, two operators");
+    let order: Vec<_> = tried.iter().map(|t| t["epoch"].as_u64().unwrap()).collect();
+    assert_eq!(order, [1, 2, 1, 1], "a second epoch, another kind of dropout, another operator");
     assert_eq!(tried[0]["settings"]["operator"], "mean");
+    assert_eq!(tried[0]["settings"], tried[1]["settings"]);
     let same = |t: &&Value| ["loss", "val", "test"].iter().all(|key| t[key] == epochs[1][key]);
     assert!(tried.iter().any(same), "{tried:?}\n{:?}", epochs[1]);
     scratch

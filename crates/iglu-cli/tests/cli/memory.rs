@@ -144,12 +144,12 @@ fn a_smaller_budget_gives_the_same_result() {
     let source = if slow { "synth:arxiv@0.3" } else { "synth:arxiv@0.02" };
     let data = iglu_data::load(source, &LoadOptions::default()).unwrap();
     let mut config = Config::default();
-    config.train.epochs = iglu::config::Auto::Set(2);
+    config.train.epochs = iglu::config::Auto::Set(3);
     let [more, less] =
         [Trials::SideBySide, Trials::OneByOne].map(|trials| peak(&config, &for_one_run(&data), trials));
     assert!(less + (8 << 20) < more, "{less} {more}");
     let train = |limit: u64, out: &str| {
-        let ended = scratch.iglu(&format!("train {source} --epochs 2 --memory {limit} --out {out}"));
+        let ended = scratch.iglu(&format!("train {source} --epochs 3 --memory {limit} --out {out}"));
         (ended.check(0, &[]).stderr, scratch.read(&format!("{out}/best.safetensors")))
     };
     let ((wide, expect), (narrow, found)) = (train(more, "wide"), train(less, "narrow"));
@@ -163,10 +163,10 @@ fn a_smaller_budget_gives_the_same_result() {
     }
     let note = "note: settings are tried one by one to stay within --memory";
     assert!(narrow.contains(note) && !wide.contains(note), "{narrow}");
-    let refused = scratch.iglu(&format!("train {source} --epochs 2 --memory {} --out b", less - 1));
+    let refused = scratch.iglu(&format!("train {source} --epochs 3 --memory {} --out b", less - 1));
     refused.check(71, &["--memory: at least "]);
     std::fs::remove_file(scratch.path.join("narrow/summary.json")).unwrap();
     scratch.iglu("train --resume narrow --memory 25MiB").check(71, &["--memory: at least "]);
     let ended = scratch.iglu(&format!("train --resume narrow --memory {less}"));
-    assert!(!ended.check(0, &["going on after epoch 1"]).stderr.contains(note), "nothing is tried any more");
+    assert!(!ended.check(0, &["going on after epoch 2"]).stderr.contains(note), "nothing is tried any more");
 }

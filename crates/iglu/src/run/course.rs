@@ -1,6 +1,6 @@
 //! A run under way: epoch after epoch, the best model so far, and the way back where training has diverged.
 
-use super::start::{Candidate, Ended, Ending, Opened, Opening, Scored};
+use super::start::{Candidate, Ended, Ending, Lap, Opened, Opening, Scored};
 use super::{EPOCHS, Run, Seen, Trained, Whose};
 #[cfg(test)]
 use crate::Real;
@@ -12,6 +12,7 @@ use crate::observe::{Control, Event, HistoryPoint, Observer, Report, Seconds, St
 use crate::optim::{Progress, Schedule};
 use crate::side::Sides;
 use crate::{Error, Result};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// How often the learning rate is halved before a run that diverges is given up.
@@ -26,8 +27,8 @@ struct Best {
 }
 
 impl Best {
-    fn new(point: HistoryPoint, network: Network) -> Self {
-        Self { point, network: Arc::new(network), evaluations_since: 0 }
+    fn new(point: HistoryPoint, network: Arc<Network>) -> Self {
+        Self { point, network, evaluations_since: 0 }
     }
 }
 
@@ -59,7 +60,7 @@ impl Over {
             interrupted: by == Ending::Interrupt,
             ..run.report(point, Seconds { total: run.watch.seconds(), ..self.seconds })
         };
-        let model = run.model(config, network);
+        let model = run.model(config, Arc::unwrap_or_clone(network));
         // Whoever interrupts does not want to wait for it.
         let seen = (!report.interrupted).then(|| Seen { side: run.side(model.network()), places: None });
         Trained { model, report, seen }
@@ -72,8 +73,10 @@ pub(super) struct Course<'r> {
     config: Config,
     sides: Sides,
     engine: Engine<'r>,
-    /// The first epoch, where it was part of the start.
-    first: Option<HistoryPoint>,
+    /// Epochs that were part of the start and are not told yet.
+    laps: VecDeque<Lap>,
+    /// Refreshes that were told.
+    told: usize,
     ran: usize,
     /// Of these: after the start.
     timed: usize,
@@ -112,18 +115,17 @@ impl<'r> Course<'r> {
         };
         let Opening { observer, mut seconds, zero, .. } = opening;
         seconds.train = seconds.start;
-        let Candidate { config, sides, engine, first } = match opened {
+        let Candidate { config, sides, engine, laps } = match opened {
             Opened::Ready(candidate) => *candidate,
             Opened::Ended(left) => return Ok(Begun::Over(Box::new(Over { left: *left, seconds, halvings }))),
         };
-        // Whatever else was tried before the first epoch counts as training time, too.
-        let first = first.map(|first| HistoryPoint { train_seconds: seconds.start, ..first.point });
-        if first.is_some() {
+        if !laps.is_empty() {
             observer.event(&Event::Decided { config: Box::new(config.clone()) });
         }
         let before = engine.seconds();
         let mut course = Self::new(run, config, sides, engine);
-        (course.first, course.seconds, course.before, course.halvings) = (first, seconds, before, halvings);
+        (course.laps, course.seconds, course.before, course.halvings) =
+            (laps.into(), seconds, before, halvings);
         if let Some(Scored { point, network, .. }) = zero {
             course.zero = Some(point);
             course.best = Some(Best::new(point, network));
@@ -149,7 +151,8 @@ impl<'r> Course<'r> {
             config,
             sides,
             engine,
-            first: None,
+            laps: VecDeque::new(),
+            told: 0,
             ran: 0,
             timed: 0,
             zero: None,
@@ -196,26 +199,32 @@ impl<'r> Course<'r> {
 
     fn epoch(&mut self, observer: &mut dyn Observer) -> Result<Control> {
         let mut clock = Stopwatch::new();
-        let tried = self.first.take();
-        let told = if self.ran == 0 { 0 } else { self.engine.telemetry().len() };
-        let loss = match tried {
-            Some(point) => point.loss,
-            None => self.train()?,
+        let lap = self.laps.pop_front();
+        let loss = match &lap {
+            Some(lap) => lap.point.loss,
+            None => {
+                let loss = self.train()?;
+                self.seconds.train += clock.lap();
+                loss
+            }
         };
-        self.seconds.train += clock.lap();
         self.ran += 1;
-        self.timed += usize::from(tried.is_none());
-        for point in &self.engine.telemetry()[told..] {
+        self.timed += usize::from(lap.is_none());
+        let refreshes = lap.as_ref().map_or(self.engine.telemetry().len(), |lap| lap.refreshes);
+        for point in &self.engine.telemetry()[self.told..refreshes] {
             observer.event(&Event::Refreshed(point.clone()));
         }
+        self.told = refreshes;
         let epochs = self.epochs().iter().sum();
         let due = self.ran.is_multiple_of(self.config.select.eval_every) || self.ran == epochs;
-        let scores = match tried.filter(|_| due) {
+        let scores = match &lap {
+            Some(lap) => Some(lap.point).filter(|_| due),
             // An epoch that nobody could score does not count.
             None if due => Some(self.score(loss).inspect_err(|_| self.ran -= 1)?),
-            scores => scores,
+            None => None,
         };
-        let best = scores.is_some_and(|point| self.keep_best(point));
+        let network = lap.and_then(|lap| lap.network);
+        let best = scores.is_some_and(|point| self.keep_best(point, network));
         self.history.extend(scores);
         self.seconds.eval += clock.lap();
         let control = observer.event(&Event::Epoch {
@@ -232,7 +241,9 @@ impl<'r> Course<'r> {
         if control == Control::Stop || tired {
             return Ok(Control::Stop);
         }
-        if self.ran < epochs && self.engine.can_pause(self.ran, self.epochs()[0]) {
+        // The engine is at the end of the last epoch that was part of the start.
+        let there = self.laps.is_empty() && self.ran < epochs;
+        if there && self.engine.can_pause(self.ran, self.epochs()[0]) {
             // The one before goes first: there is no need for both.
             self.last = None;
             let last = self.last.insert(self.checkpoint());
@@ -270,15 +281,17 @@ impl<'r> Course<'r> {
     }
 
     /// Keeps the state if its validation score is better; without validation nodes the latest is kept. Ties go to the
-    /// earlier epoch, NaN is never better. The start is kept only until there is an epoch.
-    fn keep_best(&mut self, point: HistoryPoint) -> bool {
+    /// earlier epoch, NaN is never better. The start is kept only until there is an epoch. Without a network it is the
+    /// engine's.
+    fn keep_best(&mut self, point: HistoryPoint, network: Option<Arc<Network>>) -> bool {
         let better = match (&self.best, point.val) {
             (None, _) | (_, None) => true,
             (Some(b), _) if b.point.epoch == 0 => true,
             (Some(b), Some(v)) => b.point.val.is_none_or(|old| v > old),
         };
         if better {
-            self.best = Some(Best::new(point, self.engine.network().clone()));
+            let network = network.unwrap_or_else(|| Arc::new(self.engine.network().clone()));
+            self.best = Some(Best::new(point, network));
         } else if let Some(b) = &mut self.best {
             b.evaluations_since += 1;
         }
@@ -312,6 +325,7 @@ impl<'r> Course<'r> {
         self.last = Some(checkpoint.clone());
         let Checkpoint { notes, engine, best } = checkpoint;
         self.engine.restore(engine, polishing)?;
+        self.told = self.engine.telemetry().len();
         self.before = [0.0; 2];
         (self.ran, self.timed) = (notes.ran, notes.timed);
         (self.zero, self.history) = (notes.start, notes.history);
@@ -359,7 +373,7 @@ impl<'r> Course<'r> {
             }
             None => {
                 let point = self.score(f64::NAN)?;
-                Best::new(point, self.engine.network().clone())
+                Best::new(point, Arc::new(self.engine.network().clone()))
             }
         };
         let (seconds, interrupted) = (self.spent(), self.interrupted());

@@ -33,8 +33,8 @@ const RETAINED: u64 = 32 << 20;
 const COPIES: u64 = 9;
 
 /// The same while alternatives are tried: two networks with moments, three starts that others may share, the first that had
-/// a score, the two gradients, and what lies idle between them.
-const TRIED: u64 = 13;
+/// a score, the first epoch of one that has had two, the two gradients, and what lies idle between them.
+const TRIED: u64 = 14;
 
 /// Everything of size that training holds at its peak, the largest first.
 ///

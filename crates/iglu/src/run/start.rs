@@ -1,5 +1,6 @@
 //! The start of a run: the started network is scored, then whatever is left to the data is tried for one epoch, and
-//! validation decides.
+//! validation decides. What is tried first is the likely choice: where its first epoch has gained much it has its second
+//! before anything else is tried. Where it stays nothing is lost, and a good score comes earlier.
 
 use super::{EPOCHS, Outline, Run, Whose};
 use crate::config::{Auto, Config, HIDDEN, Head, LazyDropout, Order, Proximal, Start, TrainConfig};
@@ -9,33 +10,39 @@ use crate::network::Network;
 use crate::observe::{Control, Event, HistoryPoint, Observer, Seconds, Stopwatch};
 use crate::side::{Side, Sides};
 use crate::{Error, Norm, Result};
+use std::sync::Arc;
 
 /// Below this number of training rows lazy dropout is expected to help, above it is not; nobody judges a start, and deep networks
 /// are read at their last layer only.
 pub(super) const FEW_ROWS: usize = 4096;
 
-/// By how much the kind of lazy dropout that was not expected must be better after one epoch.
+/// By how much the kind of lazy dropout that was not expected must be better after one epoch; and the first epoch than the
+/// start, for the second to come before trials.
 const CLEARLY: f64 = 0.005;
 
 /// How much better than the validation nodes the training nodes must be scored, after one epoch, for lazy dropout to be
 /// worth a trial where it is not expected to help; so it is where the start was ended early.
 const OVERFITTED: f64 = 0.05;
 
-/// A network that has been started; where there was a choice, one epoch further.
+/// A network that has been started; where there was a choice, one epoch further, or two.
 pub(super) struct Candidate<'r> {
     pub(super) config: Config,
     pub(super) sides: Sides,
     pub(super) engine: Engine<'r>,
-    /// The first epoch, if that has been run.
-    pub(super) first: Option<First>,
+    /// Epochs that have been run.
+    pub(super) laps: Vec<Lap>,
 }
 
-/// What the first epoch has reached.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct First {
+/// What an epoch of a candidate has reached.
+#[derive(Debug, Clone)]
+pub(super) struct Lap {
     pub(super) point: HistoryPoint,
-    /// Score on the training nodes.
+    /// Score on the training nodes, of the first epoch.
     train: Option<f64>,
+    /// Refreshes up to its end.
+    pub(super) refreshes: usize,
+    /// The network at its end, where another epoch has followed.
+    pub(super) network: Option<Arc<Network>>,
 }
 
 /// How the start of a run has ended.
@@ -66,7 +73,7 @@ pub(super) struct Scored {
     pub(super) point: HistoryPoint,
     /// Its own, whatever is decided later.
     pub(super) config: Config,
-    pub(super) network: Network,
+    pub(super) network: Arc<Network>,
 }
 
 /// What a start tells and leaves, beside the network.
@@ -84,7 +91,7 @@ impl Opening<'_> {
     fn keep(&mut self, candidate: &Candidate<'_>, point: HistoryPoint) {
         let better = self.tried.as_ref().is_none_or(|best| point.val > best.point.val);
         if better {
-            let (config, network) = (candidate.config.clone(), candidate.engine.network().clone());
+            let (config, network) = (candidate.config.clone(), Arc::new(candidate.engine.network().clone()));
             self.tried = Some(Scored { point, config, network });
         }
     }
@@ -101,7 +108,7 @@ impl Opening<'_> {
 struct Resting {
     config: Config,
     state: EngineState,
-    first: Option<First>,
+    laps: Vec<Lap>,
 }
 
 /// How alternatives are tried out. The result is the same.
@@ -129,10 +136,10 @@ impl<'r> Best<'r> {
         }
     }
 
-    fn first(&self) -> Option<First> {
+    fn first(&self) -> Option<&Lap> {
         match self {
-            Self::Awake(c) => c.first,
-            Self::Resting(r) => r.first,
+            Self::Awake(c) => c.laps.first(),
+            Self::Resting(r) => r.laps.first(),
         }
     }
 
@@ -150,8 +157,8 @@ impl<'r> Best<'r> {
     fn rest(self) -> Self {
         match self {
             Self::Awake(candidate) => {
-                let Candidate { config, engine, first, .. } = *candidate;
-                Self::Resting(Box::new(Resting { config, state: engine.state(), first }))
+                let Candidate { config, engine, laps, .. } = *candidate;
+                Self::Resting(Box::new(Resting { config, state: engine.state(), laps }))
             }
             resting @ Self::Resting(_) => resting,
         }
@@ -159,16 +166,16 @@ impl<'r> Best<'r> {
 
     /// Makes again what was given back.
     fn wake(self, run: &'r Run<'_>, seconds: &mut Seconds) -> Result<Candidate<'r>> {
-        let Resting { config, state, first } = match self {
+        let Resting { config, state, laps } = match self {
             Self::Awake(candidate) => return Ok(*candidate),
             Self::Resting(resting) => *resting,
         };
         let mut clock = Stopwatch::new();
         let (sides, mut engine) = run.engine(&config)?;
         seconds.prepare += clock.lap();
-        engine.restore(state, config.train.epochs.or(EPOCHS) <= 1)?;
+        engine.restore(state, config.train.epochs.or(EPOCHS) <= laps.len())?;
         seconds.start += clock.lap();
-        Ok(Candidate { config, sides, engine, first })
+        Ok(Candidate { config, sides, engine, laps })
     }
 }
 
@@ -256,8 +263,10 @@ impl Run<'_> {
         if changes.is_empty() {
             return Ok(Opened::Ready(Box::new(base)));
         }
-        if let Err(e) = self.try_epoch(&mut base, opening) {
-            return keeping(opening, e);
+        while base.laps.is_empty() || climbs(&base, opening) {
+            if let Err(e) = self.try_epoch(&mut base, opening) {
+                return keeping(opening, e);
+            }
         }
         let mut best = Best::Awake(Box::new(base));
         for change in changes {
@@ -303,7 +312,8 @@ impl Run<'_> {
         let mut clock = Stopwatch::new();
         let point = self.point(&self.logits(engine, sides, Whose::Scored)?, 0, train_seconds, loss);
         opening.seconds.eval += clock.lap();
-        opening.zero = Some(Scored { point, config: config.clone(), network: engine.network().clone() });
+        let network = Arc::new(engine.network().clone());
+        opening.zero = Some(Scored { point, config: config.clone(), network });
         let seconds = Seconds { train: train_seconds, total: self.watch.seconds(), ..opening.seconds };
         Ok(opening.observer.event(&Event::Epoch {
             epoch: 0,
@@ -352,7 +362,7 @@ impl Run<'_> {
             started.states.push(StartState { start, operator, network: engine.network().clone(), report });
         }
         seconds.start += clock.lap();
-        Ok(Candidate { config, sides, engine, first: None })
+        Ok(Candidate { config, sides, engine, laps: Vec::new() })
     }
 
     /// Scores networks that are being started on validation nodes, on no more than there are training nodes. Where those are
@@ -374,16 +384,22 @@ impl Run<'_> {
         })
     }
 
-    /// The first epoch of a candidate, scored and told.
+    /// The next epoch of a candidate, scored and told.
     fn try_epoch(&self, candidate: &mut Candidate<'_>, opening: &mut Opening<'_>) -> Result<()> {
         let seconds = &mut opening.seconds;
         let mut clock = Stopwatch::new();
-        let loss = candidate.engine.epoch(0, candidate.config.train.epochs.or(EPOCHS))?;
+        let Candidate { config, sides, engine, laps } = candidate;
+        let ran = laps.len();
+        if let Some(last) = laps.last_mut() {
+            last.network = Some(Arc::new(engine.network().clone()));
+        }
+        let loss = engine.epoch(ran, config.train.epochs.or(EPOCHS))?;
         seconds.start += clock.lap();
-        // Training nodes are scored as well, to see whether they are learnt by heart.
-        let logits = self.logits(&mut candidate.engine, &candidate.sides, Whose::All)?;
-        let point = self.point(&logits, 1, seconds.start, loss);
-        candidate.first = Some(First { point, train: self.score_of(&logits, &self.data.split.train) });
+        // After the first epoch training nodes are scored as well, to see whether they are learnt by heart.
+        let logits = self.logits(engine, sides, if ran == 0 { Whose::All } else { Whose::Scored })?;
+        let point = self.point(&logits, ran + 1, seconds.start, loss);
+        let train = if ran == 0 { self.score_of(&logits, &self.data.split.train) } else { None };
+        laps.push(Lap { point, train, refreshes: engine.telemetry().len(), network: None });
         seconds.eval += clock.lap();
         let seconds = Seconds { train: seconds.start, total: self.watch.seconds(), ..*seconds };
         opening.keep(candidate, point);
@@ -395,6 +411,13 @@ impl Run<'_> {
         });
         Ok(())
     }
+}
+
+/// Whether a first epoch was clearly better than the start: then the second one is worth more than what else could be done.
+fn climbs(candidate: &Candidate<'_>, opening: &Opening<'_>) -> bool {
+    let [first] = &candidate.laps[..] else { return false };
+    let scores = opening.zero.as_ref().and_then(|zero| zero.point.val).zip(first.point.val);
+    candidate.config.train.epochs.or(EPOCHS) > 1 && scores.is_some_and(|(zero, val)| val > zero + CLEARLY)
 }
 
 /// What is left of an interrupted start that had a score.
@@ -455,10 +478,11 @@ pub(super) fn tries(config: &Config, data: &Outline) -> bool {
     !questions(config, data).1.is_empty()
 }
 
-/// Whether the best candidate gives its caches back while another one is tried: where the second epoch would begin with
-/// stale ones they could not be made again.
+/// Whether the best candidate gives its caches back while another one is tried: where its next epoch, the second or the
+/// third, would begin with stale ones they could not be made again.
 pub(super) fn rests(config: &Config, trials: Trials) -> bool {
     let depth = config.network.layers + usize::from(config.network.head == Head::Linear);
     let plan = Plan::new(config.train.order, config.network.layers, depth);
-    trials == Trials::OneByOne && plan.can_pause(config.train.frequency, 1, config.train.epochs.or(EPOCHS))
+    let can_pause = |next| plan.can_pause(config.train.frequency, next, config.train.epochs.or(EPOCHS));
+    trials == Trials::OneByOne && can_pause(1) && can_pause(2)
 }

@@ -10,8 +10,8 @@ use crate::observe::{Control, Event, HistoryPoint, Observer, RefreshPoint, Urgen
 use crate::optim::Method;
 use crate::rng::Key;
 use crate::{
-    Buffer, Dataset, EdgeOptions, Error, Features, Graph, Interrupt, Labels, Mat, Real, Result, SparseMat,
-    Split, Storage, Tensor,
+    Buffer, Dataset, EdgeOptions, Error, Features, Graph, Interrupt, Labels, Mat, Norm, Real, Result,
+    SparseMat, Split, Storage, Tensor,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -147,6 +147,9 @@ fn every_order_goes_on_as_if_never_stopped() {
         for (frequency, boundaries) in [(1.0, 5), (2.0, 5), (0.5, 2)] {
             let mut config = small();
             (config.train.order, config.train.frequency) = (order, frequency);
+            // Nothing is tried: every epoch can be the last one.
+            (config.network.operator, config.train.lazy_dropout) =
+                (Auto::Set(Norm::Mean), Auto::Set(LazyDropout::Off));
             let expect = if order == Order::Exact { 5 } else { boundaries };
             assert_eq!(check_resumes(&config, &format!("{order:?} {frequency}")), expect);
         }
@@ -180,18 +183,26 @@ fn every_kind_of_state_is_kept() {
 
 #[test]
 fn an_interrupted_run_keeps_its_best_model_and_goes_on_later() {
-    let (config, data) = (small(), ring());
-    let whole = timeless(&Fit::new(&config, &data).run(&mut Witness::default()).unwrap());
-    for epoch in [1, 3, 5] {
+    let (mut config, data) = (small(), ring());
+    let mut firsts = Vec::new();
+    for (seed, epoch) in [(0, 1), (0, 3), (0, 5), (3, 1), (4, 1), (6, 1)] {
+        config.seed = seed;
+        let mut witness = Witness::default();
+        let whole = timeless(&Fit::new(&config, &data).run(&mut witness).unwrap());
+        // Where the second epoch was run before others were tried it is there already.
+        let first = witness.checkpoints[0].0.notes.ran;
+        let ran = epoch.max(first);
+        firsts.push(first);
         let interrupt = Interrupt::new();
         let mut witness = Witness { stop: Some((epoch, interrupt.clone())), ..Witness::default() };
         let stopped = Fit::new(&config, &data).interrupt(&interrupt).run(&mut witness).unwrap();
-        assert!(stopped.report.interrupted && stopped.report.epochs == epoch);
+        assert!(stopped.report.interrupted && stopped.report.epochs == ran);
         let (last, urgency) = witness.checkpoints.pop().unwrap();
-        assert_eq!((last.notes.ran, urgency), (epoch, Urgency::Last));
+        assert_eq!((last.notes.ran, urgency), (ran, Urgency::Last));
         let resumed = Fit::new(&config, &data).resume(last).run(&mut Witness::default()).unwrap();
         assert!(timeless(&resumed) == whole && !resumed.report.interrupted);
     }
+    assert!(firsts.contains(&1) && firsts.contains(&2), "{firsts:?}");
 }
 
 /// Asked to stop between the training of an epoch and its score, a run goes back to the epoch before.
@@ -221,6 +232,47 @@ fn an_evaluation_can_be_interrupted() {
     assert_eq!((last.notes.ran, urgency), (3, Urgency::Last));
     let resumed = Fit::new(&config, &data).resume(last).run(&mut Witness::default()).unwrap();
     assert!(timeless(&resumed) == whole);
+}
+
+/// A run that had to find its settings ends like one that was given them, also where the second epoch of the first candidate
+/// was worse than its first, and where another was better.
+#[test]
+fn what_is_tried_leaves_no_trace() {
+    let data = ring();
+    let (mut first_best, mut others) = (0, 0);
+    for seed in 0..16 {
+        let mut config = small();
+        (config.seed, config.train.epochs) = (seed, Auto::Set(3));
+        let mut witness = Witness::default();
+        let tried = Fit::new(&config, &data).run(&mut witness).unwrap();
+        let decided = tried.model.config();
+        let second = |e: &&Event| matches!(e, Event::Tried { scores, .. } if scores.epoch == 2);
+        let twice = witness.events.iter().filter(second).count();
+        assert!(twice < 2);
+        let Some(Event::Tried { config: first, .. }) =
+            witness.events.iter().find(|e| matches!(e, Event::Tried { .. }))
+        else {
+            panic!("nothing was tried")
+        };
+        let stayed = **first == *decided;
+        config.network.operator = decided.network.operator;
+        config.train.lazy_dropout = decided.train.lazy_dropout;
+        let mut silent = Witness::default();
+        let given = Fit::new(&config, &data).run(&mut silent).unwrap();
+        // Who takes over a settled start has no moments of its own from it.
+        if stayed || decided.network.operator != first.network.operator {
+            assert!(timeless(&tried) == timeless(&given), "seed {seed}");
+        }
+        let told = |witness: &Witness| {
+            let kept = witness.events.iter().filter(|e| matches!(e, Event::Refreshed(_))).cloned();
+            kept.collect::<Vec<_>>()
+        };
+        assert_eq!(told(&witness).len(), told(&silent).len(), "seed {seed}");
+        assert_eq!(witness.checkpoints.len() + if stayed { twice } else { 0 }, silent.checkpoints.len());
+        first_best += usize::from(stayed && twice == 1 && tried.report.best_epoch == 1);
+        others += usize::from(!stayed);
+    }
+    assert!(first_best > 0 && others > 0, "{first_best} {others}");
 }
 
 /// A network that has given its caches back while others were tried goes on as if it had kept them.
@@ -254,7 +306,7 @@ fn trials_one_by_one_give_the_same_result_in_less_memory() {
             let (one, both) = (run(Trials::OneByOne), run(Trials::SideBySide));
             assert!(timeless(&one) == timeless(&both), "{what}, seed {seed}: another result");
             // The mean is tried first: where it is best, it rested while the other was tried.
-            rested += usize::from(one.model.config().network.operator == Auto::Set(crate::Norm::Mean));
+            rested += usize::from(one.model.config().network.operator == Auto::Set(Norm::Mean));
             assert_eq!(2 * bytes(&config, Trials::OneByOne), bytes(&config, Trials::SideBySide), "{what}");
         }
     }
@@ -271,7 +323,7 @@ fn a_bad_number_in_any_layer_is_rolled_back_or_named() {
     for order in [Order::Inverted, Order::InvertedPrinted, Order::Backprop, Order::Exact] {
         config.train.order = order;
         for layer in 1..=4 {
-            for epoch in [1, 4] {
+            for epoch in [2, 4] {
                 let mut witness = Witness::default();
                 let mut fit = Fit::new(&config, &data);
                 fit.fault = Some(Fault { epoch, layer, times: 2 });
@@ -537,7 +589,7 @@ fn a_start_cut_off_at_any_moment_keeps_a_network_with_its_own_configuration() {
         let logits = stopped.logits(&data, &Interrupt::new()).unwrap();
         let score = Metric::Accuracy.score(&logits, &data.labels, &data.split.val);
         assert_eq!((report.val, report.epochs), (score, report.best_epoch), "after {checks} checks");
-        kept[report.best_epoch] += 1;
+        kept[report.best_epoch.min(1)] += 1;
     }
     assert!(kept.iter().all(|&n| n > 1) && kept.iter().sum::<usize>() > 5, "{kept:?}");
 }
