@@ -129,8 +129,9 @@ impl Unit {
     unsafe fn run(&self, factors: Factors<'_>, out: Out) {
         let Factors { rows, columns } = factors;
         let depth = rows[0].len();
-        let lengths = [rows[1], columns[0], columns[1]].map(<[Tile]>::len);
-        assert_eq!(lengths, [depth; 3], "rows and columns of one length");
+        // One by one: an array of them would be put into memory, and reading it waits for all sums that are being stored.
+        let same = rows[1].len() == depth && columns[0].len() == depth && columns[1].len() == depth;
+        assert!(same, "rows and columns of one length");
         // SAFETY: the shapes are set; every tile has 16 rows of 64 bytes, and the loop ends with the last of `depth`
         // tiles, which all four slices have; the caller has promised the rest.
         unsafe { multiply(depth, rows.map(<[Tile]>::as_ptr), columns.map(<[Tile]>::as_ptr), out) }
