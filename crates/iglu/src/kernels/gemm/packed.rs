@@ -91,6 +91,14 @@ impl Packed {
         }
     }
 
+    /// Makes ready for products `a^T b` of one `b` (`k x n`) with several `a`.
+    pub fn transposing<'p>(&'p mut self, b: Rows<'p>, precision: Precision) -> Transposing<'p> {
+        if self.become_of(precision) == Kind::Tiles {
+            self.tiles.take(Operand::Rows(b));
+        }
+        Transposing { packed: self, b }
+    }
+
     /// `c = a^T b` (`k x m`, `k x n`), with `b` arranged here on the way.
     pub fn transposed(
         &mut self,
@@ -99,20 +107,10 @@ impl Packed {
         into: Into,
         precision: Precision,
     ) {
-        match self.become_of(precision) {
-            Kind::Numbers => product::transposed(a, b, c, into, &mut self.panels),
-            Kind::Words => with_room(|[left, right]| {
-                let (a, b) = (words::in_columns(a, left), words::in_columns(b, right));
-                product::transposed(a, b, c, into, &mut self.panels);
-            }),
-            Kind::Tiles => {
-                self.tiles.take(Operand::Rows(b));
-                tiles::product(Operand::Columns(a), &self.tiles, c, into);
-            }
-        }
+        self.transposing(b, precision).product(a, c, into);
     }
 
-    /// Makes ready for an operand of these numbers.
+    /// Makes room for an operand of these numbers.
     fn become_of(&mut self, precision: Precision) -> Kind {
         let (kind, path) = match precision {
             Precision::F32 => (Kind::Numbers, Path::best()),
@@ -124,5 +122,26 @@ impl Packed {
         self.kind = kind;
         self.panels.be_for(path);
         kind
+    }
+}
+
+/// Products `a^T b` of one `b`. Tiles of it are made once, panels for each product, piece by piece.
+pub struct Transposing<'p> {
+    packed: &'p mut Packed,
+    b: Rows<'p>,
+}
+
+impl Transposing<'_> {
+    /// `c = a^T b` (`k x m`, `k x n`).
+    pub fn product(&mut self, a: Rows<'_>, c: RowsMut<'_>, into: Into) {
+        let Packed { kind, panels, tiles } = &mut *self.packed;
+        match kind {
+            Kind::Numbers => product::transposed(a, self.b, c, into, panels),
+            Kind::Words => with_room(|[left, right]| {
+                let (a, b) = (words::in_columns(a, left), words::in_columns(self.b, right));
+                product::transposed(a, b, c, into, panels);
+            }),
+            Kind::Tiles => tiles::product(Operand::Columns(a), tiles, c, into),
+        }
     }
 }

@@ -202,7 +202,10 @@ impl Context<'_> {
         let p = self.program;
         let mut grads = grads;
         let mut spare = std::mem::take(&mut ws.spare);
-        for (v, places) in self.terms(src) {
+        let terms = self.terms(src);
+        let dense = terms.iter().any(|(v, _)| ws.sparse[p.place(*v).slot].is_none());
+        let mut right = (dense && grads.is_some()).then(|| spare.transposing(d, precision));
+        for (v, places) in terms {
             let width = p.raw.widths[v.0];
             if let Some(grads) = &mut grads {
                 let cols = grads.sums[w.0].cols();
@@ -211,9 +214,10 @@ impl Context<'_> {
                 let rows = RowsMut { data, rows: width, cols, stride: cols };
                 // Weights used by several maps are set by the first that comes here.
                 let into = if ws.met[w.0] { Into::Add } else { grads.into };
-                match &ws.sparse[p.place(v).slot] {
-                    Some(block) => sparse::tn(block, d, rows, into),
-                    None => spare.transposed((ws.value(p, v), d), rows, into, precision),
+                match (&ws.sparse[p.place(v).slot], &mut right) {
+                    (Some(block), _) => sparse::tn(block, d, rows, into),
+                    (None, Some(right)) => right.product(ws.value(p, v), rows, into),
+                    (None, None) => unreachable!("made for dense sources"),
                 }
             }
             if live[v.0] {
