@@ -18,6 +18,8 @@ pub struct Npz<R = BufReader<File>> {
     archive: ZipArchive<R>,
     limits: Limits,
     spent: u64,
+    /// Bytes that all members have together, as they lie in the file.
+    held: u64,
 }
 
 impl Npz {
@@ -34,7 +36,7 @@ impl<R: Read + Seek> Npz<R> {
         let start = ZipArchive::new(&mut reader).map_err(|e| container(&e))?.central_directory_start();
         refuse_duplicates(&mut reader, start)?;
         let archive = ZipArchive::new(reader).map_err(|e| container(&e))?;
-        Ok(Self { archive, limits, spent: 0 })
+        Ok(Self { archive, limits, spent: 0, held: start })
     }
 
     /// Names of the arrays, without `.npy`.
@@ -104,8 +106,10 @@ impl<R: Read + Seek> Npz<R> {
         if size > left {
             return Err(too_large(size, self.limits));
         }
-        // Grows as bytes arrive, not as declared. One byte more than declared: reaches the end, where the checksum is compared, or finds the lie.
-        let mut bytes = Vec::new();
+        // Room for what the bytes that are there may well become; more of it as they arrive, not as declared. One byte more than
+        // declared: reaches the end, where the checksum is compared, or finds the lie.
+        let room = size.min(2 * file.compressed_size().min(self.held)) + 1;
+        let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
         file.take(size + 1).read_to_end(&mut bytes).map_err(|e| damaged(&e))?;
         if bytes.len() as u64 != size {
             let found =

@@ -200,13 +200,12 @@ impl<'r> Course<'r> {
     fn epoch(&mut self, observer: &mut dyn Observer) -> Result<Control> {
         let mut clock = Stopwatch::new();
         let lap = self.laps.pop_front();
-        let loss = match &lap {
-            Some(lap) => lap.point.loss,
-            None => {
-                let loss = self.train()?;
-                self.seconds.train += clock.lap();
-                loss
-            }
+        let loss = if let Some(lap) = &lap {
+            lap.point.loss
+        } else {
+            let loss = self.train()?;
+            self.seconds.train += clock.lap();
+            loss
         };
         self.ran += 1;
         self.timed += usize::from(lap.is_none());
