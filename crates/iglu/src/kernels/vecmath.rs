@@ -80,27 +80,25 @@ pub fn erf<const FMA: bool>(x: Real) -> Real {
     number::erf::<FMA>(x)
 }
 
-/// GELU `x Phi(x) = x (1 + erf(x / sqrt 2)) / 2`.
+/// GELU `x Phi(x) = x (1 + erf(x / sqrt 2)) / 2`; in f32 it is 0 from -8 down.
 #[inline(always)]
 pub fn gelu<const FMA: bool>(x: Real) -> Real {
-    let x = at_least(x, -number::TAIL_END);
-    x * normal::<FMA>(x).0
+    gelu_and_grad::<FMA>(x).0
 }
 
 /// Derivative of [`gelu`]: `Phi(x) + x phi(x)`, with `phi(x) = e^{-x^2/2} / sqrt(2 pi)`.
 #[inline(always)]
 pub fn gelu_grad<const FMA: bool>(x: Real) -> Real {
-    let x = at_most(at_least(x, -number::TAIL_END), number::TAIL_END);
-    let (cdf, density) = normal::<FMA>(x);
-    madd::<FMA>(x, density, cdf)
+    gelu_and_grad::<FMA>(x).1
 }
 
 /// [`gelu`] and [`gelu_grad`] together.
 #[inline(always)]
 pub fn gelu_and_grad<const FMA: bool>(x: Real) -> (Real, Real) {
-    let x = at_least(x, -number::TAIL_END);
+    let there = if x < -number::GELU_END { 0.0 } else { 1.0 };
+    let x = at_least(x, -number::GELU_END);
     let (cdf, density) = normal::<FMA>(x);
-    (x * cdf, madd::<FMA>(at_most(x, number::TAIL_END), density, cdf))
+    (there * x * cdf, there * madd::<FMA>(at_most(x, number::TAIL_END), density, cdf))
 }
 
 /// ELU: `x` above 0, `e^x - 1` below. Its derivative is 1 above and `elu(x) + 1` below.
@@ -136,6 +134,9 @@ mod single {
 
     /// Beyond it the upper tail of the normal distribution is 0 in f32.
     pub const TAIL_END: f32 = 15.0;
+    /// From there down GELU, not more than 1e-14 in size, is 0: what is far smaller still leaves the range of normal numbers
+    /// somewhere in a network, and some processors take a hundred times as long for a product of such numbers.
+    pub const GELU_END: f32 = 8.0;
 
     /// `ln 2` in two parts; the first has 9 bits, so that its product with an exponent is exact.
     const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
@@ -248,6 +249,9 @@ mod double {
 
     /// Beyond it the upper tail of the normal distribution is 0 in f64.
     pub const TAIL_END: f64 = 39.0;
+    /// From there down GELU is 0.
+    #[cfg_attr(not(feature = "f64"), expect(dead_code, reason = "a reference is not cut"))]
+    pub const GELU_END: f64 = TAIL_END;
 
     #[inline(always)]
     pub fn exp<const FMA: bool>(x: f64) -> f64 {
@@ -297,6 +301,7 @@ mod double {
 
 #[cfg(test)]
 mod tests {
+    use super::number;
     use super::{Real, double};
 
     /// A few units in the last place of `Real`.
@@ -356,7 +361,7 @@ mod tests {
     #[test]
     fn the_normal_family_agrees_with_the_series() {
         check("erf", [super::erf::<false>, super::erf::<true>], double::erf::<false>, 12.0, 0.0);
-        let gelu = |x: f64| if x < -double::TAIL_END { 0.0 } else { x * cdf(x) };
+        let gelu = |x: f64| if x < -f64::from(number::GELU_END) { 0.0 } else { x * cdf(x) };
         check("gelu", [super::gelu::<false>, super::gelu::<true>], gelu, 16.0, TINY);
         // The derivative has a zero at -0.75: an absolute bound there.
         let density = |x: f64| (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt();
@@ -390,6 +395,19 @@ mod tests {
             assert!((tail - erfc).abs() <= 3e-14 * erfc, "erfc({x}) = {tail}, not {erfc}");
             let found = f64::from(super::erf::<false>(x as Real));
             assert!((found - erf).abs() <= TOLERANCE * erf, "erf({x}) = {found}, not {erf}");
+        }
+    }
+
+    /// Numbers below the normal range are slow on some processors, and so are products that come near it.
+    #[cfg(not(feature = "f64"))]
+    #[test]
+    fn gelu_is_nothing_or_far_above_the_smallest_numbers() {
+        for i in 0..4000 {
+            let x = -(i as Real) / 100.0;
+            let (y, slope) = super::gelu_and_grad::<false>(x);
+            let far = number::GELU_END < -x;
+            assert_eq!((y == 0.0, slope == 0.0), (far || i == 0, far), "at {x}: {y}, {slope}");
+            assert!(far || i == 0 || (y < -1e-16 && slope.abs() > 1e-16), "at {x}: {y}, {slope}");
         }
     }
 
