@@ -33,7 +33,10 @@ def train(binary, data, flags, seed):
             lines = [json.loads(line) for line in events]
     r = json.loads(done.stdout)
     # Whoever stops a run has the best network so far, of those that were tried as well.
-    r["scored"] = [e for e in lines if e["event"] in ("epoch", "tried") and e["val"] is not None]
+    # The epochs that were tried first are told again when all is decided.
+    scored = [e for e in lines if e["event"] in ("epoch", "tried") and e["val"] is not None]
+    known = {(e["loss"], e["val"]) for e in scored if e["event"] == "tried"}
+    r["scored"] = [e for e in scored if e["event"] == "tried" or (e["loss"], e["val"]) not in known]
     r["cpu_s"], r["wall_s"] = cpu_of_children() - before, time.time() - wall
     return r
 
