@@ -266,7 +266,8 @@ impl Sgd {
 
     fn apply(self, p: &mut [Real], g: &[Real], m: &mut [Real]) {
         for ((p, &g), m) in p.iter_mut().zip(g).zip(m) {
-            *m = self.momentum * *m + g;
+            let next = self.momentum * *m + g;
+            *m = if next.abs() < adam::LEAST[0] { 0.0 } else { next };
             *p = self.keep * *p - self.rate * *m;
         }
     }

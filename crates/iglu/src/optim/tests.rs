@@ -115,6 +115,24 @@ fn a_long_parameter_moves_as_a_short_one() {
     assert_eq!(step(n)[..m], step(m));
 }
 
+/// Without gradients moments come to an end, which is 0, and not the smallest number there is.
+#[test]
+fn moments_without_gradients_vanish() {
+    for method in [Method::Adam, Method::AdamTf, Method::Sgd] {
+        let options = OptimOptions { method, momentum: 0.9, beta2: 0.99, ..Default::default() };
+        let (mut optimiser, mut p) = (Optimiser::new(options, &[20]), noise(20, 0));
+        optimiser.step(1e-3, &mut [&mut p], &mut [&mut noise(20, 1)], &[false]);
+        for _ in 0..12_000 {
+            let OptimState { first, second, .. } = optimiser.state();
+            let fine = |x: &Real| *x == 0.0 || x.is_normal();
+            assert!(first.iter().chain(second).flatten().all(fine), "{method:?}: {first:?} {second:?}");
+            optimiser.step(1e-3, &mut [&mut p], &mut [&mut [0.0; 20]], &[false]);
+        }
+        let OptimState { first, second, .. } = optimiser.state();
+        assert!(first.iter().chain(second).flatten().all(|x| *x == 0.0), "{method:?}");
+    }
+}
+
 #[test]
 fn a_restored_optimiser_goes_on() {
     let mut first = Optimiser::new(OptimOptions::default(), &[2]);
