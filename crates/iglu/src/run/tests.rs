@@ -1,3 +1,5 @@
+mod trials;
+
 use super::course::Fault;
 use super::{Fit, Outline, Trained, Trials, memory_of};
 use crate::buffer::Keep;
@@ -234,88 +236,6 @@ fn an_evaluation_can_be_interrupted() {
     assert!(timeless(&resumed) == whole);
 }
 
-/// A run that had to find its settings ends like one that was given them, also where the second epoch of the first candidate
-/// was worse than its first, and where another was better.
-#[test]
-fn what_is_tried_leaves_no_trace() {
-    let data = ring();
-    let (mut first_best, mut others) = (0, 0);
-    for seed in 0..16 {
-        let mut config = small();
-        (config.seed, config.train.epochs) = (seed, Auto::Set(3));
-        let mut witness = Witness::default();
-        let tried = Fit::new(&config, &data).run(&mut witness).unwrap();
-        let decided = tried.model.config();
-        let second = |e: &&Event| matches!(e, Event::Tried { scores, .. } if scores.epoch == 2);
-        let twice = witness.events.iter().filter(second).count();
-        assert!(twice < 2);
-        let Some(Event::Tried { config: first, .. }) =
-            witness.events.iter().find(|e| matches!(e, Event::Tried { .. }))
-        else {
-            panic!("nothing was tried")
-        };
-        let stayed = **first == *decided;
-        config.network.operator = decided.network.operator;
-        config.train.lazy_dropout = decided.train.lazy_dropout;
-        let mut silent = Witness::default();
-        let given = Fit::new(&config, &data).run(&mut silent).unwrap();
-        // Who takes over a settled start has no moments of its own from it.
-        if stayed || decided.network.operator != first.network.operator {
-            assert!(timeless(&tried) == timeless(&given), "seed {seed}");
-        }
-        let told = |witness: &Witness| {
-            let kept = witness.events.iter().filter(|e| matches!(e, Event::Refreshed(_))).cloned();
-            kept.collect::<Vec<_>>()
-        };
-        assert_eq!(told(&witness).len(), told(&silent).len(), "seed {seed}");
-        assert_eq!(witness.checkpoints.len() + if stayed { twice } else { 0 }, silent.checkpoints.len());
-        first_best += usize::from(stayed && twice == 1 && tried.report.best_epoch == 1);
-        others += usize::from(!stayed);
-    }
-    assert!(first_best > 0 && others > 0, "{first_best} {others}");
-}
-
-/// A network that has given its caches back while others were tried goes on as if it had kept them.
-#[test]
-fn trials_one_by_one_give_the_same_result_in_less_memory() {
-    let data = ring();
-    let bytes = |config: &Config, trials: Trials| {
-        let items = memory_of(config, &Outline::of(&data), trials).unwrap();
-        items.iter().filter(|item| item.what == "embeddings").map(|item| item.bytes).sum::<u64>()
-    };
-    let start = |c: &mut Config| c.train.start = Auto::Set(Start::Tried);
-    let cases: [Case; 8] = [
-        ("inverted", |_| ()),
-        ("rounded caches", |c| c.network.cache = Storage::Bf16),
-        ("five starts", start),
-        ("printed", |c| c.train.order = Order::InvertedPrinted),
-        ("back-propagation", |c| c.train.order = Order::Backprop),
-        ("inductive", |c| c.train.setting = Setting::Inductive),
-        ("batch norm", |c| c.network.norm = NormKind::Batch),
-        ("one epoch", |c| (c.train.epochs, c.train.polish) = (Auto::Set(1), 2)),
-    ];
-    let mut rested = 0;
-    for (what, change) in cases {
-        for seed in 0..3 {
-            let mut config = small();
-            change(&mut config);
-            config.seed = seed;
-            let run = |trials: Trials| {
-                Fit::new(&config, &data).trials(trials).run(&mut Witness::default()).unwrap()
-            };
-            let (one, both) = (run(Trials::OneByOne), run(Trials::SideBySide));
-            assert!(timeless(&one) == timeless(&both), "{what}, seed {seed}: another result");
-            // The mean is tried first: where it is best, it rested while the other was tried.
-            rested += usize::from(one.model.config().network.operator == Auto::Set(Norm::Mean));
-            assert_eq!(2 * bytes(&config, Trials::OneByOne), bytes(&config, Trials::SideBySide), "{what}");
-        }
-    }
-    assert!(rested > 3, "{rested}");
-    let mut seldom = small();
-    seldom.train.frequency = 0.5;
-    assert_eq!(bytes(&seldom, Trials::OneByOne), bytes(&seldom, Trials::SideBySide), "stale caches stay");
-}
-
 #[test]
 fn a_bad_number_in_any_layer_is_rolled_back_or_named() {
     let data = ring();
@@ -413,24 +333,6 @@ fn large_embeddings_of_dense_graphs_are_reordered_and_others_not() {
     assert!(super::reordered(&small(), &dense).is_none());
 }
 
-/// Trials cost an epoch, and another operator makes the first layer's inputs anew.
-#[test]
-fn nothing_is_tried_where_an_epoch_is_dear() {
-    let config = super::resolve(&small(), &ring());
-    let check = |change: &dyn Fn(&mut Outline), expect: bool| {
-        let mut data = Outline::of(&ring());
-        change(&mut data);
-        assert_eq!(super::start::tries(&config, &data), expect, "{data:?}");
-    };
-    check(&|_| (), true);
-    check(&|d| d.val = 0, false);
-    check(&|d| d.nodes = 8 << 20, false);
-    let hops = 1 + config.network.hops.or(1);
-    check(&|d| (d.nodes, d.shape.features) = (1 << 16, (4 << 10) / hops), true);
-    check(&|d| (d.nodes, d.shape.features) = (1 << 16, (4 << 10) / hops + 1), false);
-    check(&|d| (d.nodes, d.shape.features, d.sparse) = (1 << 16, 5 << 10, true), true);
-}
-
 /// Virtual nodes are laid out in a plane whose ties numbers break.
 #[test]
 fn the_plane_is_that_of_the_file() {
@@ -438,26 +340,6 @@ fn the_plane_is_that_of_the_file() {
     let there = data.reordered(&crate::communities::order(&data.graph));
     let plane = |data: &Dataset| crate::latent::with_plane(data).unwrap();
     assert_eq!(plane(&there).in_file_order(), plane(&data));
-}
-
-/// The started network has a score before alternatives are tried; who stops there keeps it, and nothing to go on from.
-#[test]
-fn the_start_is_scored_and_kept_when_the_trials_are_stopped() {
-    let data = ring();
-    let config = small();
-    let whole = Fit::new(&config, &data).run(&mut Witness::default()).unwrap();
-    for trials in [Trials::SideBySide, Trials::OneByOne] {
-        let interrupt = Interrupt::new();
-        let mut witness = Witness { stop: Some((0, interrupt.clone())), ..Witness::default() };
-        let stopped =
-            Fit::new(&config, &data).trials(trials).interrupt(&interrupt).run(&mut witness).unwrap();
-        let report = &stopped.report;
-        assert!(report.interrupted && report.history.is_empty() && witness.checkpoints.is_empty());
-        assert_eq!((report.best_epoch, report.epochs, report.val), (0, 0, report.start.unwrap().val));
-        assert_eq!(report.start.unwrap().val, whole.report.start.unwrap().val);
-        let logits = stopped.model.predict(&data).unwrap();
-        assert_eq!(Metric::Accuracy.score(&logits, &data.labels, &data.split.val), report.val);
-    }
 }
 
 /// Wants no more after the start.
@@ -550,48 +432,6 @@ fn a_deep_gcnii_is_read_at_every_layer_where_there_are_rows_enough() {
     assert_eq!(decided("gcnii", 16, 9999, |c| c.network.head = Head::Conv), plain);
     let own = decided("gcnii", 16, 9999, |c| c.network.initial = Auto::Set(0.3));
     assert_eq!(own, (Jump::Concat, 0.3));
-}
-
-/// Whichever trial is cut off, what is kept is the best network that was tried, or the started one, with the configuration it
-/// was made with: it predicts what was scored.
-#[test]
-fn a_start_cut_off_at_any_moment_keeps_a_network_with_its_own_configuration() {
-    let data = ring();
-    let mut config = small();
-    config.train.start = Auto::Set(Start::Tried);
-    let start = |config: &Config| {
-        let first = Interrupt::new();
-        let mut witness = Witness { stop: Some((0, first.clone())), ..Witness::default() };
-        Fit::new(config, &data).interrupt(&first).run(&mut witness).unwrap().model
-    };
-    // A seed with which something that is tried is taken.
-    let changed = (0..20).find(|&seed| {
-        config.seed = seed;
-        let whole = Fit::new(&config, &data).run(&mut Witness::default()).unwrap();
-        whole.model.config() != start(&config).config()
-    });
-    assert!(changed.is_some());
-    let (expect, mut kept, mut best) = (start(&config), [0, 0], None);
-    for checks in (1..400).step_by(7) {
-        let (cut, mut witness) = (Interrupt::after(checks), Witness::default());
-        let Ok(stopped) = Fit::new(&config, &data).interrupt(&cut).run(&mut witness) else { continue };
-        if witness.events.iter().any(|e| matches!(e, Event::Decided { .. })) {
-            break;
-        }
-        let (model, report) = (&stopped.model, &stopped.report);
-        if report.best_epoch == 0 {
-            assert!(model.config() == expect.config(), "after {checks} checks");
-            assert!(model.tensors() == expect.tensors(), "after {checks} checks");
-        } else {
-            assert!(report.val >= best, "after {checks} checks: {:?} after {best:?}", report.val);
-            best = report.val;
-        }
-        let logits = stopped.logits(&data, &Interrupt::new()).unwrap();
-        let score = Metric::Accuracy.score(&logits, &data.labels, &data.split.val);
-        assert_eq!((report.val, report.epochs), (score, report.best_epoch), "after {checks} checks");
-        kept[report.best_epoch.min(1)] += 1;
-    }
-    assert!(kept.iter().all(|&n| n > 1) && kept.iter().sum::<usize>() > 5, "{kept:?}");
 }
 
 /// A run that may have the features of its data learns the same, and has what its last scores need: in every order of nodes,
