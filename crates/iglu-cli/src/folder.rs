@@ -23,7 +23,7 @@ const TRIAL: &str = "trial";
 /// What a folder must have room for before training starts.
 const ROOM: usize = 1 << 20;
 
-/// Files that only who has the lock writes.
+/// Files that only who has the lock writes; `iglu report` alone writes its page without.
 const OWN: [&str; 8] = [
     names::EVENTS,
     names::CONFIG,

@@ -37,7 +37,7 @@ pub enum Event {
         /// Seconds it took.
         seconds: f64,
     },
-    /// Something that is left to the data was tried for one epoch; what was tried first, for a second one.
+    /// Something that is left to the data was tried for one epoch; what was tried first perhaps for a second one.
     Tried {
         /// The configuration that was tried.
         config: Box<Config>,

@@ -135,7 +135,7 @@ mod single {
     /// Beyond it the upper tail of the normal distribution is 0 in f32.
     pub const TAIL_END: f32 = 15.0;
     /// From there down GELU, not more than 1e-14 in size, is 0: what is far smaller still leaves the range of normal numbers
-    /// somewhere in a network, and some processors take a hundred times as long for a product of such numbers.
+    /// somewhere in a network, and some processors are very slow with such numbers.
     pub const GELU_END: f32 = 8.0;
 
     /// `ln 2` in two parts; the first has 9 bits, so that its product with an exponent is exact.
