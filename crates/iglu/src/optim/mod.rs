@@ -30,8 +30,9 @@ use crate::{Error, Real, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Parameters above this length are updated in parallel.
-const PARALLEL_FROM: usize = 32 * 1024;
+/// Parameters above this length are updated in parallel. Two threads are not much faster than one here, but who has something
+/// to do between two batches does not fall asleep, and waking up takes longer than the whole update.
+const PARALLEL_FROM: usize = 16 * 1024;
 /// Elements of a parallel piece.
 const PIECE: usize = 16 * 1024;
 /// Elements of a partial sum of the gradient norm, whatever the number of threads.
