@@ -49,7 +49,7 @@ pub struct SettingsArgs {
     /// Layers that the linear classifier reads: none (the last one), or all of them by concat or max
     #[arg(long, value_name = "KIND")]
     jump: Option<String>,
-    /// Numbers that embeddings and their gradients are kept in: f32, or bf16 in half the memory
+    /// Numbers that embeddings and their gradients are kept in: f32, bf16 in half the memory, or auto (bf16 where they are large)
     #[arg(long, value_name = "KIND")]
     cache: Option<String>,
     /// Numbers that dense products multiply: f32, or bf16, faster on processors with AMX or AVX-512 BF16

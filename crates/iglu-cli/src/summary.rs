@@ -1,6 +1,7 @@
 //! The result of a training run, for people ([`fmt::Display`]) and programs (JSON).
 
 use crate::text::aligned;
+use iglu::Storage;
 use iglu::config::Config;
 use iglu::observe::Report;
 use iglu_data::Card;
@@ -73,7 +74,13 @@ impl Summary<'_> {
         let n = &self.config.network;
         let plural = if n.layers == 1 { "" } else { "s" };
         let params = grouped(self.report.params);
-        format!("{} layer{plural} of {}, {} hidden, {params} parameters", n.layers, n.layer, n.hidden.or(0))
+        let rounded = if n.storage() == Storage::Bf16 { ", caches in bf16" } else { "" };
+        format!(
+            "{} layer{plural} of {}, {} hidden, {params} parameters{rounded}",
+            n.layers,
+            n.layer,
+            n.hidden.or(0)
+        )
     }
 
     fn score_line(&self, value: Option<f64>) -> String {

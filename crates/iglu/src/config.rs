@@ -406,7 +406,11 @@ impl Config {
     /// How features and what the first layer takes from neighbours are kept. Raw ones may be large numbers with small
     /// differences: these are never rounded.
     pub fn constants(&self) -> Storage {
-        if self.data.features.or(Scaling::Raw) == Scaling::Raw { Storage::F32 } else { self.network.cache }
+        if self.data.features.or(Scaling::Raw) == Scaling::Raw {
+            Storage::F32
+        } else {
+            self.network.storage()
+        }
     }
 
     /// Refuses values that cannot work, naming the key, the value and what is possible.

@@ -176,7 +176,7 @@ impl Network {
             let linear = layers::find("linear").expect("the classifier's architecture is in the table");
             network.layers.push(make_layer(linear, k, network.width(k - 1), &options, Look::Nothing));
         }
-        network.choose_storage(config.cache);
+        network.choose_storage(config.storage());
         Ok(network)
     }
 

@@ -24,7 +24,7 @@ use crate::model::{Model, ModelShape, Preprocess};
 use crate::network::Network;
 use crate::observe::{HistoryPoint, Observer, Report, Seconds, Stopwatch};
 use crate::side::{Graphs, Side, Sides};
-use crate::{Dataset, Error, Features, Interrupt, Labels, Mat, Result, communities};
+use crate::{Dataset, Error, Features, Interrupt, Labels, Mat, Result, Storage, communities};
 use course::{Begun, Course};
 use start::FEW_ROWS;
 use std::borrow::Cow;
@@ -297,8 +297,19 @@ fn decide(config: &Config, data: &Outline) -> Config {
     c.select.metric = Auto::Set(c.select.metric.or(metric));
     let scaling = if data.sparse { Scaling::Row } else { Scaling::Standard };
     c.data.features = Auto::Set(c.data.features.or(scaling));
+    c.network.cache = Auto::Set(c.network.cache.or(storage(&c, data)));
     c.data.reorder = Auto::Set(c.data.reorder.or(reordering_pays(&c, data)));
     c
+}
+
+/// How tables are kept: in half the memory where they are large, since what rounding costs cannot be told from chance
+/// (docs/defaults.md). The order `exact` is what others are compared with, and rounds nothing.
+fn storage(config: &Config, data: &Outline) -> Storage {
+    const MOST_NUMBERS: usize = 128 << 20;
+    let n = &config.network;
+    let numbers = data.dense_inputs(n.hops.or(1)) + data.nodes * n.layers * n.hidden.or(HIDDEN);
+    let large = numbers > MOST_NUMBERS && config.train.order != Order::Exact;
+    if large { Storage::Bf16 } else { Storage::F32 }
 }
 
 /// What the classifier reads: of a deep `gcnii` every layer, where there are training nodes enough to learn from so many columns.
@@ -329,7 +340,7 @@ fn reordering_pays(config: &Config, data: &Outline) -> bool {
         Setting::Transductive => data.nodes,
         Setting::Inductive => data.train,
     };
-    let bytes = rows * config.network.hidden.or(HIDDEN) * config.network.cache.bytes();
+    let bytes = rows * config.network.hidden.or(HIDDEN) * config.network.storage().bytes();
     let often = data.entries >= READ_OFTEN * data.nodes;
     config.network.layers > 1 && bytes > CACHED && often
 }

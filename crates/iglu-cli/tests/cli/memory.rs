@@ -69,6 +69,8 @@ fn what_is_planned_is_what_is_used() {
         ("synth:flickr@0.5", "--cache bf16"),
         ("synth:flickr@0.5", "--cache bf16 --hops 1 --hidden 16"),
         ("synth:reddit@0.1", ""),
+        // Large: kept in 16 bits.
+        ("synth:arxiv", "--epochs 1"),
     ];
     let (cases, most) =
         if std::env::var_os("IGLU_SLOW").is_some() { (&slow[..], 0.1) } else { (&quick[..], 0.2) };

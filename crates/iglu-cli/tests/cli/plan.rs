@@ -18,6 +18,20 @@ fn every_order_prints_its_steps() {
     assert!(scratch.names().is_empty());
 }
 
+/// Large tables are kept in 16 bits unless somebody says otherwise, or compares with the paper or with exact gradients.
+#[test]
+fn what_is_rounded_is_told() {
+    let scratch = Scratch::new("rounded");
+    let rounded = |args: &str| {
+        let out = scratch.iglu(&format!("plan synth:arxiv{args}"));
+        out.check(0, &[]).stdout.contains("caches in bf16")
+    };
+    assert!(rounded("") && rounded("@0.5 --cache bf16") && rounded(" --cache auto"));
+    for full in ["@0.5", " --cache f32", " --order exact", " --recipe ogbn-arxiv", " --hops 1 --hidden 64"] {
+        assert!(!rounded(full), "{full}");
+    }
+}
+
 #[test]
 fn an_unknown_architecture_is_named() {
     Scratch::new("architecture").iglu("plan --layer sagee").check(64, &["sagee", "sage"]);

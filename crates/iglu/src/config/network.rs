@@ -78,8 +78,8 @@ pub struct NetworkConfig {
     /// more layers of `gcnii` with at least 4096 training nodes.
     pub jump: Auto<Jump>,
     /// How embeddings, their aggregates and gradients, and scaled dense features are kept: `f32`, or `bf16` in half the
-    /// memory.
-    pub cache: Storage,
+    /// memory; auto: `bf16` where they are large, but not in the order `exact`.
+    pub cache: Auto<Storage>,
     /// The numbers that dense products multiply: `f32`, or `bf16` on processors made for it.
     pub precision: Precision,
     /// Settings of single layers.
@@ -93,6 +93,11 @@ impl NetworkConfig {
     /// What the classifier reads.
     pub fn jumps(&self) -> Jump {
         self.jump.or(Jump::None)
+    }
+
+    /// How tables are kept.
+    pub fn storage(&self) -> Storage {
+        self.cache.or(Storage::F32)
     }
 }
 
@@ -123,7 +128,7 @@ impl Default for NetworkConfig {
             theta: 0.5,
             degree_scale: Auto::Auto,
             jump: Auto::Auto,
-            cache: Storage::F32,
+            cache: Auto::Auto,
             precision: Precision::F32,
             each: Vec::new(),
         }

@@ -186,7 +186,7 @@ fn some_rows_train_as_all_of_them() {
             [(Order::Inverted, Storage::F32), (Order::Inverted, Storage::Bf16), (Order::Exact, Storage::F32)]
         {
             let mut c = c.clone();
-            (c.train.order, c.network.cache) = (order, storage);
+            (c.train.order, c.network.cache) = (order, Auto::Set(storage));
             c.train.batch = Batch::Size(7);
             c.train.polish = 1;
             let trained = |few: bool| {
@@ -227,7 +227,7 @@ fn rounded_caches_give_nearly_the_same_gradients() {
                 })
             };
             let full = gradients(&c);
-            c.network.cache = Storage::Bf16;
+            c.network.cache = Auto::Set(Storage::Bf16);
             let half = gradients(&c);
             let size = |m: &mut dyn Iterator<Item = f64>| m.map(|v| v * v).sum::<f64>().sqrt();
             let values =
@@ -545,7 +545,7 @@ fn some_nodes_are_inferred_as_among_all() {
     let mut shorter = 0;
     for (name, mut c) in variants() {
         for (order, storage) in [(Order::Inverted, Storage::F32), (Order::Inverted, Storage::Bf16)] {
-            (c.train.order, c.network.cache) = (order, storage);
+            (c.train.order, c.network.cache) = (order, Auto::Set(storage));
             with_engine(&c, &data, |e| {
                 e.begin().unwrap();
                 assert!(e.epoch(0, 1).is_ok());

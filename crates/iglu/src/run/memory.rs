@@ -99,6 +99,11 @@ impl Outline {
         Ok(Self::of(completed.as_ref().unwrap_or(data)))
     }
 
+    /// Dense numbers that the first layer takes: features, and so many hops of them. Sparse ones are none.
+    pub(super) fn dense_inputs(&self, hops: usize) -> usize {
+        if self.sparse { 0 } else { self.nodes * self.shape.features * (1 + hops) }
+    }
+
     /// The counts of a dataset in memory.
     pub fn of(data: &Dataset) -> Self {
         let turned = |graph: &Graph| (1 + u64::from(graph.directed())) * graph.bytes() as u64;
@@ -144,7 +149,8 @@ impl Sizes<'_> {
         let held = caches.iter().sum::<u64>();
         let given_back = (networks - engines) * held;
         let narrower = "a smaller --hidden";
-        let cached = "--cache bf16, or a smaller --hidden";
+        let cached = if self.saved() == 1 { "--cache bf16, or a smaller --hidden" } else { narrower };
+        let hops = if self.saved() == 1 { "a smaller --hops, or --cache bf16" } else { "a smaller --hops" };
         vec![
             item("program", BASE + (given_back / 16).min(RETAINED), ""),
             item("graph", self.graph(), "a store (iglu convert) is mapped, not read"),
@@ -158,7 +164,7 @@ impl Sizes<'_> {
                 self.reordered(),
                 "--reorder=false, or a store made with --reorder",
             ),
-            item("features of neighbours", engines * self.first(), "a smaller --hops, or --cache bf16"),
+            item("features of neighbours", engines * self.first(), hops),
             item("embeddings", engines * self.embeddings(), cached),
             item("aggregates", engines * self.aggregates(), cached),
             item("gradients of embeddings", engines * self.gradients(), cached),
@@ -352,7 +358,7 @@ impl Sizes<'_> {
 
     /// How many times smaller a rounded table is.
     fn saved(&self) -> u64 {
-        (size_of::<Real>() / self.config.network.cache.bytes()) as u64
+        (size_of::<Real>() / self.config.network.storage().bytes()) as u64
     }
 
     /// What comes from neighbours before it goes back through a narrower map, in full. Where tables are full, one that is

@@ -432,8 +432,8 @@ fn can_try(config: &Config, data: &Outline) -> bool {
     // Of the first layer's dense inputs, which another operator makes anew.
     const MOST_INPUTS: usize = 256 << 20;
     let values = data.nodes * config.network.hidden.or(HIDDEN) * config.network.layers;
-    let columns = if data.sparse { 0 } else { data.shape.features * (1 + config.network.hops.or(1)) };
-    data.val > 0 && values <= MOST_VALUES && data.nodes * columns <= MOST_INPUTS
+    let inputs = data.dense_inputs(config.network.hops.or(1));
+    data.val > 0 && values <= MOST_VALUES && inputs <= MOST_INPUTS
 }
 
 /// The configuration to start from, and the changes to try one after the other, each on the best so far.

@@ -8,6 +8,7 @@ use crate::config::{Auto, Batch, Config, Head, LazyDropout, Order, Proximal, Sca
 use crate::kernels::reference;
 use crate::layers::{Jump, NormKind};
 use crate::metrics::Metric;
+use crate::network::ModelShape;
 use crate::observe::{Control, Event, HistoryPoint, Observer, RefreshPoint, Urgency};
 use crate::optim::Method;
 use crate::rng::Key;
@@ -164,7 +165,7 @@ type Case = (&'static str, fn(&mut Config));
 #[test]
 fn every_kind_of_state_is_kept() {
     let cases: [Case; 9] = [
-        ("rounded caches", |c| c.network.cache = Storage::Bf16),
+        ("rounded caches", |c| c.network.cache = Auto::Set(Storage::Bf16)),
         ("batch norm", |c| c.network.norm = NormKind::Batch),
         ("polish", |c| c.train.polish = 3),
         ("momentum", |c| (c.optim.method, c.optim.momentum, c.optim.lr) = (Method::Sgd, 0.9, 0.01)),
@@ -434,6 +435,26 @@ fn a_deep_gcnii_is_read_at_every_layer_where_there_are_rows_enough() {
     assert_eq!(own, (Jump::Concat, 0.3));
 }
 
+#[test]
+fn large_tables_are_kept_in_half_the_memory() {
+    let cache = |nodes: usize, sparse: bool, change: fn(&mut Config)| {
+        let mut config = Config::default();
+        change(&mut config);
+        let ring = Outline::of(&ring());
+        let shape = ModelShape { features: 512, ..ring.shape };
+        super::decide(&config, &Outline { nodes, sparse, shape, ..ring }).network.storage()
+    };
+    // 512 columns, three hops of them, two layers of 192: 2432 numbers for each node.
+    let most = (128 << 20) / 2432;
+    assert_eq!(cache(most, false, |_| ()), Storage::F32);
+    assert_eq!(cache(most + 1, false, |_| ()), Storage::Bf16);
+    assert_eq!(cache(most + 1, true, |_| ()), Storage::F32);
+    assert_eq!(cache(most + 1, false, |c| c.network.hops = Auto::Set(1)), Storage::F32);
+    assert_eq!(cache(most + 1, false, |c| c.network.cache = Auto::Set(Storage::F32)), Storage::F32);
+    assert_eq!(cache(most + 1, false, |c| c.train.order = Order::Exact), Storage::F32);
+    assert_eq!(cache(1, false, |c| c.network.cache = Auto::Set(Storage::Bf16)), Storage::Bf16);
+}
+
 /// A run that may have the features of its data learns the same, and has what its last scores need: in every order of nodes,
 /// and where it is ended in its start.
 #[test]
@@ -441,7 +462,7 @@ fn data_that_is_spent_gives_what_lent_data_gives() {
     let lent = ring();
     for (reorder, cache) in [(false, Storage::F32), (true, Storage::F32), (false, Storage::Bf16)] {
         let mut config = small();
-        (config.data.reorder, config.network.cache) = (Auto::Set(reorder), cache);
+        (config.data.reorder, config.network.cache) = (Auto::Set(reorder), Auto::Set(cache));
         let mut spent = lent.clone();
         let expect = Fit::new(&config, &lent).run(&mut Witness::default()).unwrap();
         let found = Fit::new(&config, &mut spent).run(&mut Witness::default()).unwrap();

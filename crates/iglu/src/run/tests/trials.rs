@@ -54,7 +54,7 @@ fn trials_one_by_one_give_the_same_result_in_less_memory() {
     let start = |c: &mut Config| c.train.start = Auto::Set(Start::Tried);
     let cases: [Case; 8] = [
         ("inverted", |_| ()),
-        ("rounded caches", |c| c.network.cache = Storage::Bf16),
+        ("rounded caches", |c| c.network.cache = Auto::Set(Storage::Bf16)),
         ("five starts", start),
         ("printed", |c| c.train.order = Order::InvertedPrinted),
         ("back-propagation", |c| c.train.order = Order::Backprop),
