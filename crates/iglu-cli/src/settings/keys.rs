@@ -1,10 +1,10 @@
 //! The keys a configuration may have, found by writing the default one down. Names the nearest when one is wrong.
 
 use super::{Assignment, insert};
-use iglu::config::{Config, LazyDropout, Scaling, Start};
+use iglu::config::{Config, EdgeFeatures, LazyDropout, Scaling, Start};
 use iglu::layers::{Combine, Jump, NormOrder};
 use iglu::metrics::Metric;
-use iglu::{Error, Norm, Result};
+use iglu::{Error, Norm, Result, Storage};
 use iglu_data::nearest;
 use serde::Deserialize;
 use serde::de::value::{Error as Refusal, StrDeserializer};
@@ -24,9 +24,11 @@ const WORDS: &[(&str, Words)] = &[
     ("network.combine", words::<Combine>),
     ("network.operator", words::<Norm>),
     ("network.jump", words::<Jump>),
+    ("network.cache", words::<Storage>),
     ("train.lazy_dropout", words::<LazyDropout>),
     ("train.start", words::<Start>),
     ("data.features", words::<Scaling>),
+    ("data.edge_features", words::<EdgeFeatures>),
     ("select.metric", words::<Metric>),
 ];
 

@@ -158,6 +158,7 @@ fn wrong_values_name_key_value_and_what_is_possible() {
         ("head=line", "network.head: \"line\"; expected `linear` or `conv`"),
         ("metric=acc", "expected `accuracy`, `f1-micro`, `f1-macro`, `roc-auc`, or `auto`"),
         ("start=cold", "expected `random`, `mlp`, `hops`, `tried`, or `auto`"),
+        ("cache=f64", "network.cache: \"f64\"; expected `f32` or `bf16`, or `auto`"),
         ("layer=3", "network.layer: 3; expected text"),
         ("each=[{k=1, hiden=3}]", "unknown field `hiden`"),
         ("split=per-class:20", "data.split: \"per-class:20\": `20` has 1 of 3 whole numbers"),
@@ -167,6 +168,16 @@ fn wrong_values_name_key_value_and_what_is_possible() {
         check(set(&[entry]), &[expect]);
     }
     check(set(&["order=invertd"]), &["did you mean `inverted`?"]);
+}
+
+/// Whoever adds a key that may be `auto` says what else it may be.
+#[test]
+fn no_key_is_told_to_take_auto_alone() {
+    let keys = Keys::new().unwrap();
+    for key in keys.all().filter(|key| !key.starts_with("network.each")) {
+        let Err(e) = set(&[&format!("{key}=?")]) else { continue };
+        assert!(!e.to_string().contains("expected `auto`"), "{e}");
+    }
 }
 
 #[test]
