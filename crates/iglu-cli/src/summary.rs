@@ -1,7 +1,6 @@
 //! The result of a training run, for people ([`fmt::Display`]) and programs (JSON).
 
 use crate::text::aligned;
-use iglu::Storage;
 use iglu::config::Config;
 use iglu::observe::Report;
 use iglu_data::Card;
@@ -74,13 +73,8 @@ impl Summary<'_> {
         let n = &self.config.network;
         let plural = if n.layers == 1 { "" } else { "s" };
         let params = grouped(self.report.params);
-        let rounded = if n.storage() == Storage::Bf16 { ", caches in bf16" } else { "" };
-        format!(
-            "{} layer{plural} of {}, {} hidden, {params} parameters{rounded}",
-            n.layers,
-            n.layer,
-            n.hidden.or(0)
-        )
+        let (hidden, note) = (n.hidden.or(0), n.storage_note());
+        format!("{} layer{plural} of {}, {hidden} hidden, {params} parameters{note}", n.layers, n.layer)
     }
 
     fn score_line(&self, value: Option<f64>) -> String {

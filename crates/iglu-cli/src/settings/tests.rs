@@ -1,7 +1,7 @@
 use super::*;
-use iglu::Activation;
 use iglu::config::{Auto, Batch, Order};
 use iglu::layers::Jump;
+use iglu::{Activation, Storage};
 
 /// The configuration that `--set` entries give.
 fn set(entries: &[&str]) -> Result<Config> {
@@ -86,6 +86,7 @@ fn a_recipe_is_a_file_like_any_other() {
         let config = with_file(recipe.name, recipe.text, SettingsArgs::default()).unwrap();
         assert_eq!(config, recipe.config().unwrap(), "{}", recipe.name);
         assert_ne!(config, Config::default());
+        assert_eq!(config.network.cache, Auto::Set(Storage::F32), "{} rounds", recipe.name);
     }
     check(with_file("about", "recipe = 1\n", SettingsArgs::default()), &["line 1: `recipe`"]);
 }

@@ -99,6 +99,14 @@ impl NetworkConfig {
     pub fn storage(&self) -> Storage {
         self.cache.or(Storage::F32)
     }
+
+    /// What a line about the network adds on its tables: nothing where they are kept as computed.
+    pub fn storage_note(&self) -> &'static str {
+        match self.storage() {
+            Storage::F32 => "",
+            Storage::Bf16 => ", caches in bf16",
+        }
+    }
 }
 
 impl Default for NetworkConfig {

@@ -14,7 +14,7 @@
 use super::start::start_tail;
 use crate::config::{Auto, Config, HIDDEN, Head, Order, Proximal, Start, TrainConfig};
 use crate::network::Network;
-use crate::{Result, Storage, layers};
+use crate::{Result, layers};
 use std::fmt;
 
 /// One step of an order.
@@ -156,9 +156,8 @@ pub fn describe(config: &Config) -> Result<String> {
     } else {
         format!("layer {l} gives the classes")
     };
-    let rounded = if n.storage() == Storage::Bf16 { ", caches in bf16" } else { "" };
-    let network = format!("network   {} x {} ({}), {head}{rounded}", n.layers, n.hidden.or(HIDDEN), n.layer);
-    let mut lines = vec![network];
+    let (hidden, note) = (n.hidden.or(HIDDEN), n.storage_note());
+    let mut lines = vec![format!("network   {} x {hidden} ({}), {head}{note}", n.layers, n.layer)];
     if t.start != Auto::Set(Start::Random) {
         let kind = if t.start == Auto::Set(Start::Hops) { Start::Hops } else { Start::Mlp };
         let passes = start_tail(t, kind);
