@@ -7,6 +7,6 @@ use std::process::ExitCode;
 static TABLES_ON_LINES: Lines = Lines;
 
 fn main() -> ExitCode {
-    lines::one_heap();
+    lines::keep_memory_together();
     iglu_cli::run(std::env::args_os().skip(1)).into()
 }

@@ -163,13 +163,23 @@ impl Shelved for Bf16 {
 impl Scratch {
     /// A matrix with whatever values its buffer had.
     pub fn take<T: Shelved>(&self, rows: usize, cols: usize) -> Mat<T> {
+        // The last one that is much too large is left to somebody who needs all of it.
+        self.find(rows, cols, |fitting, room| fitting == 1 && room > 2 * rows * cols)
+    }
+
+    /// The same for somebody who gives it back ([`Scratch::give_back`]) before others take any: however large, all will do.
+    pub fn lend<T: Shelved>(&self, rows: usize, cols: usize) -> Mat<T> {
+        self.find(rows, cols, |_, _| false)
+    }
+
+    /// The smallest buffer that fits, unless it is spared, given how many fit and its room; else a new one.
+    fn find<T: Shelved>(&self, rows: usize, cols: usize, spared: impl Fn(usize, usize) -> bool) -> Mat<T> {
         let need = rows * cols;
         let mut free = T::shelf(self);
         let fitting: Vec<usize> = (0..free.len()).filter(|&i| free[i].capacity() >= need).collect();
-        // The last one that is much too large is left to somebody who needs all of it.
-        let spared = |i: &usize| fitting.len() == 1 && free[*i].capacity() > 2 * need;
-        let fitting = fitting.iter().copied().min_by_key(|&i| free[i].capacity()).filter(|i| !spared(i));
-        let found = fitting.map(|i| free.swap_remove(i));
+        let smallest = fitting.iter().copied().min_by_key(|&i| free[i].capacity());
+        let found = smallest.filter(|&i| !spared(fitting.len(), free[i].capacity()));
+        let found = found.map(|i| free.swap_remove(i));
         drop(free);
         let mut data = found.unwrap_or_else(|| zeros(need));
         data.resize(need, T::default());
@@ -190,6 +200,17 @@ impl Scratch {
         }
         let data = m.data.into_vec();
         if data.capacity() > 0 {
+            T::shelf(self).push(data);
+        }
+    }
+
+    /// Gives a lent buffer back; one that was made for the occasion goes.
+    pub fn give_back<T: Shelved>(&self, m: Mat<T>) {
+        if m.data.is_kept() {
+            return;
+        }
+        let data = m.data.into_vec();
+        if data.capacity() > data.len() {
             T::shelf(self).push(data);
         }
     }
@@ -388,5 +409,27 @@ impl Features {
             Self::Dense(m) => m.bytes(),
             Self::Sparse(m) => m.bytes(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lent_buffers_come_back_and_new_ones_go() {
+        let (scratch, room) = (Scratch::default(), |scratch: &Scratch| {
+            Real::shelf(scratch).iter().map(Vec::capacity).collect::<Vec<_>>()
+        });
+        scratch.give_back(scratch.lend::<Real>(10, 10));
+        assert!(room(&scratch).is_empty(), "made for the occasion");
+        scratch.give(Mat::zeros(10, 10));
+        let taken = scratch.take::<Real>(2, 3);
+        assert_eq!((taken.data().len(), room(&scratch)), (6, vec![100]), "the last large one is spared");
+        let lent = scratch.lend::<Real>(2, 3);
+        assert_eq!((lent.data().len(), room(&scratch)), (6, vec![]), "but lent");
+        scratch.give_back(lent);
+        assert_eq!(room(&scratch), [100]);
+        assert_eq!(scratch.take::<Real>(10, 10), Mat::zeros(10, 10));
     }
 }

@@ -463,7 +463,21 @@ impl<'a> Run<'a> {
         Side::new(&Graphs::of(&self.data), self.features.clone(), network).into()
     }
 
-    /// Logits of nodes of the full graph: from the caches where those are fresh, else by inference.
+    /// Reads the logits of nodes of the full graph.
+    fn read_logits<T>(
+        &self,
+        engine: &mut Engine<'_>,
+        sides: &Sides,
+        whose: Whose,
+        read: impl FnOnce(&Mat) -> T,
+    ) -> Result<T> {
+        let logits = self.logits(engine, sides, whose)?;
+        let out = read(&logits);
+        engine.give_back(logits);
+        Ok(out)
+    }
+
+    /// Makes them: from the caches where those are fresh, else by inference.
     fn logits(&self, engine: &mut Engine<'_>, sides: &Sides, whose: Whose) -> Result<Mat> {
         let nodes = match whose {
             Whose::All => Cow::Owned((0..sides.full.nodes() as u32).collect()),

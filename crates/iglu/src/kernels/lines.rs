@@ -121,20 +121,28 @@ unsafe impl GlobalAlloc for Lines {
     }
 }
 
-/// Has all threads of a program take memory from one heap, where the system would make one for each (the C library of GNU):
-/// what one thread has given back is then there for all. For programs whose threads seldom ask, called before there are any.
-pub fn one_heap() {
+/// Has the C library of GNU keep memory together, for programs whose threads seldom ask; called before there are threads.
+///
+/// All threads take from one heap, where it would make one for each: what one has given back is there for all. Blocks that
+/// are large enough for large pages are mapped alone and go back to the system at once. By itself the library would take
+/// blocks of up to 32 MiB from the heap once one of that size was given back, and keep the gaps that they leave.
+pub fn keep_memory_together() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
-        const MOST_HEAPS: std::ffi::c_int = -8;
+        use std::ffi::c_int;
+        const MOST_HEAPS: c_int = -8;
+        const MAPPED_ALONE_FROM: c_int = -3;
+        const KEPT_AT_THE_END: c_int = -1;
         #[expect(unsafe_code, reason = "the C library's function")]
         unsafe extern "C" {
-            fn mallopt(what: std::ffi::c_int, value: std::ffi::c_int) -> std::ffi::c_int;
+            fn mallopt(what: c_int, value: c_int) -> c_int;
         }
-        // SAFETY: the call takes two numbers; one that it does not know changes nothing.
+        // SAFETY: the calls take two numbers; one that the library does not know changes nothing.
         #[expect(unsafe_code, reason = "the C library is told")]
         unsafe {
             mallopt(MOST_HEAPS, 1);
+            mallopt(MAPPED_ALONE_FROM, pages::LEAST as c_int);
+            mallopt(KEPT_AT_THE_END, 64 << 20);
         }
     }
 }

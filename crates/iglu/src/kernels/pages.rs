@@ -1,7 +1,7 @@
 //! Large pages for large tables: rows read at random otherwise wait for the translation of addresses.
 
 /// Tables below this size gain nothing.
-const LEAST: usize = 8 << 20;
+pub(super) const LEAST: usize = 8 << 20;
 /// Size of a large page on the systems that have them.
 const PAGE: usize = 2 << 20;
 

@@ -324,7 +324,8 @@ impl<'a> Engine<'a> {
     }
 
     /// Logits of these nodes of the training side, in order, from caches that are fresh, without touching them; `None`
-    /// where too little is fresh to be worth it. Rows of other nodes are zeros.
+    /// where too little is fresh to be worth it. Rows of other nodes are zeros. They lie in memory that the next step needs
+    /// ([`Engine::give_back`]).
     pub fn logits(&mut self, nodes: &[u32]) -> Option<Mat> {
         let from = self.fresh_below()?;
         let tail = self.tail.as_ref()?;
@@ -332,9 +333,15 @@ impl<'a> Engine<'a> {
         let job = self.caches.job(tail, &self.side);
         let (params, norms) = (self.network.params_from(from), self.network.norms_from(from));
         let call = Call { params: &params, norms: Norms::Stored(&norms), dropping: Dropping::Off };
-        let mut out = Mat::zeros(self.side.nodes(), tail.width());
+        let mut out = self.scratch.lend(self.side.nodes(), tail.width());
+        out.clear();
         job.forward_at(&call, nodes, &mut out);
         Some(out)
+    }
+
+    /// Logits that have been read.
+    pub fn give_back(&self, logits: Mat) {
+        self.scratch.give_back(logits);
     }
 
     /// Logits of the nodes that `reach` ([`Network::reach`]) ends with on any side, by inference; rows of other nodes are zeros.

@@ -264,8 +264,8 @@ impl<'r> Course<'r> {
     }
 
     fn score(&mut self, loss: f64) -> Result<HistoryPoint> {
-        let logits = self.run.logits(&mut self.engine, &self.sides, Whose::Scored)?;
-        Ok(self.run.point(&logits, self.ran, self.seconds.train, loss))
+        let Self { run, engine, sides, ran, seconds, .. } = self;
+        run.read_logits(engine, sides, Whose::Scored, |logits| run.point(logits, *ran, seconds.train, loss))
     }
 
     /// Learning rate at the begin of epoch `epoch` (from 0).

@@ -152,7 +152,7 @@ impl Sizes<'_> {
         let cached = if self.saved() == 1 { "--cache bf16, or a smaller --hidden" } else { narrower };
         let hops = if self.saved() == 1 { "a smaller --hops, or --cache bf16" } else { "a smaller --hops" };
         vec![
-            item("program", BASE + (given_back / 16).min(RETAINED), ""),
+            item("program", BASE + (given_back / 32).min(RETAINED), ""),
             item("graph", self.graph(), "a store (iglu convert) is mapped, not read"),
             item(
                 "features",
@@ -407,9 +407,16 @@ impl Sizes<'_> {
         let logits = full(self.network.width(self.network.depth()));
         // The released order has logits only when it evaluates, others keep some, too.
         if self.config.train.order == Order::Inverted {
-            refresh.max(infer + logits)
+            refresh.max(infer + if self.borrows(logits) { 0 } else { logits })
         } else {
             refresh.max(infer) + 2 * logits
         }
+    }
+
+    /// Whether logits have the place of gradients that are made anew in the next epoch.
+    fn borrows(&self, logits: u64) -> bool {
+        let train = &self.config.train;
+        let free = self.lends() && Plan::renews_alphas(train.order, train.frequency) && !self.inductive();
+        free && self.saved() == 1 && (1..=self.kept()[1]).any(|k| self.table(k) >= logits)
     }
 }

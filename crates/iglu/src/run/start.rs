@@ -310,7 +310,8 @@ impl Run<'_> {
             return Ok(Control::Continue);
         }
         let mut clock = Stopwatch::new();
-        let point = self.point(&self.logits(engine, sides, Whose::Scored)?, 0, train_seconds, loss);
+        let point = self
+            .read_logits(engine, sides, Whose::Scored, |logits| self.point(logits, 0, train_seconds, loss))?;
         opening.seconds.eval += clock.lap();
         let network = Arc::new(engine.network().clone());
         opening.zero = Some(Scored { point, config: config.clone(), network });
@@ -396,9 +397,11 @@ impl Run<'_> {
         let loss = engine.epoch(ran, config.train.epochs.or(EPOCHS))?;
         seconds.start += clock.lap();
         // After the first epoch training nodes are scored as well, to see whether they are learnt by heart.
-        let logits = self.logits(engine, sides, if ran == 0 { Whose::All } else { Whose::Scored })?;
-        let point = self.point(&logits, ran + 1, seconds.start, loss);
-        let train = if ran == 0 { self.score_of(&logits, &self.data.split.train) } else { None };
+        let whose = if ran == 0 { Whose::All } else { Whose::Scored };
+        let (point, train) = self.read_logits(engine, sides, whose, |logits| {
+            let train = if ran == 0 { self.score_of(logits, &self.data.split.train) } else { None };
+            (self.point(logits, ran + 1, seconds.start, loss), train)
+        })?;
         laps.push(Lap { point, train, refreshes: engine.telemetry().len(), network: None });
         seconds.eval += clock.lap();
         let seconds = Seconds { train: seconds.start, total: self.watch.seconds(), ..*seconds };
