@@ -47,6 +47,8 @@ pub(super) struct Workspace<'a> {
     /// Room for the right operand of a product.
     spare: Packed,
     pub(super) ids: Vec<u32>,
+    /// Who had it last.
+    pub(super) worker: Option<usize>,
 }
 
 /// Parameter gradients of a lane; vectors are added to, matrices set by the lane's first block and added to later.
@@ -80,6 +82,7 @@ impl<'a> Workspace<'a> {
             arranged: Arranged::default(),
             spare: Packed::default(),
             ids: Vec::new(),
+            worker: None,
         }
     }
 

@@ -202,6 +202,18 @@ impl<'a> Job<'a> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A workspace that this worker had before, since that lies in its core's caches; else any other, else a new one.
+    fn workspace(&self) -> Workspace<'a> {
+        let worker = rayon::current_thread_index();
+        let mut pool = self.pool();
+        let found = pool.iter().rposition(|ws| ws.worker == worker).or_else(|| pool.len().checked_sub(1));
+        let taken = found.map(|at| pool.swap_remove(at));
+        drop(pool);
+        let mut ws = taken.unwrap_or_else(|| Workspace::new(self.program));
+        ws.worker = worker;
+        ws
+    }
+
     /// Runs `work` with a workspace whose inputs hold the rows of `span`.
     fn with_block<T>(
         &self,
@@ -225,7 +237,7 @@ impl<'a> Job<'a> {
         dropping: Dropping,
         attended: Option<&Mat>,
     ) -> Workspace<'a> {
-        let mut ws = self.pool().pop().unwrap_or_else(|| Workspace::new(self.program));
+        let mut ws = self.workspace();
         rows.fill(span.clone(), &mut ws.ids);
         ws.begin();
         let made = self.program.raw.attention.as_ref().map(|a| a.input);
