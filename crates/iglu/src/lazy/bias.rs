@@ -4,9 +4,12 @@
 use super::engine::Engine;
 use super::objective::Sampled;
 use crate::kernels::gemm::{Into, Precision};
+use crate::kernels::{Rows, rowwise};
 use crate::observe::LayerPoint;
+use crate::operator::{rows_of, rows_of_mut};
 use crate::program::{Call, Dropping, Lanes, Norms, RowSet};
 use crate::{Error, Mat, Real, Result, Table};
+use rayon::prelude::*;
 
 /// Rows on which bias is measured, at most.
 const BIAS_ROWS: usize = 1024;
@@ -51,36 +54,49 @@ impl Engine<'_> {
         }
     }
 
-    pub(super) fn measure_bias(&mut self, k: usize, stale: &StaleSample) {
-        let fresh = self.caches.alpha[k].select(&stale.ids);
+    pub(super) fn measure_bias(&mut self, k: usize, stale: StaleSample) {
+        let StaleSample { ids, alpha: mut change } = stale;
+        let fresh = self.caches.alpha[k].select(&ids);
+        rowwise::add_scaled_rows(-1.0, rows_of(&fresh), &mut rows_of_mut(&mut change));
         self.caches.ensure_z(k, &self.network, &self.side, &self.scratch);
-        let old = self.sampled_gradient(k, stale, &stale.alpha);
-        let new = self.sampled_gradient(k, stale, &fresh);
-        let (bias, cosine) = compare(&old, &new);
+        let job = self.caches.job(&self.programs[k], &self.side);
+        let params = self.network.at(k).param_refs();
+        let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
+        let add_up = |alpha: &Mat, lanes: &mut Lanes| {
+            job.gradient(&call, RowSet::List(&ids), &Sampled { alpha, ids: &ids }, lanes);
+        };
+        add_up(&change, &mut self.lanes);
+        let change = self.lanes.take_gradient();
+        add_up(&fresh, &mut self.lanes);
+        let (bias, cosine) = compare(&change, self.lanes.gradient());
         let (dead, rank) = if self.caches.x[k].rows() > 0 { spread(&self.caches.x[k]) } else { (0, 0.0) };
         self.layer_points.push(LayerPoint { k, age: self.caches.alpha_age[k], bias, cosine, dead, rank });
     }
-
-    fn sampled_gradient(&self, k: usize, sample: &StaleSample, alpha: &Mat) -> Vec<Mat> {
-        let objective = Sampled { alpha, ids: &sample.ids };
-        let program = &self.programs[k];
-        let job = self.caches.job(program, &self.side);
-        let params = self.network.at(k).param_refs();
-        let call = Call { params: &params, norms: Norms::Batch, dropping: Dropping::Off };
-        let mut lanes = Lanes::default();
-        job.gradient(&call, RowSet::List(&sample.ids), &objective, &mut lanes);
-        lanes.into_gradient()
-    }
 }
 
-/// `|g~ - g| / |g|` and the cosine, `None` where a gradient vanishes.
-fn compare(stale: &[Mat], fresh: &[Mat]) -> (Option<f64>, Option<f64>) {
-    let pairs = || stale.iter().zip(fresh).flat_map(|(s, f)| s.data().iter().zip(f.data()));
-    let sum = |f: fn(f64, f64) -> f64| pairs().map(|(s, g)| f(f64::from(*s), f64::from(*g))).sum::<f64>();
-    let (difference, old, new) = (sum(|s, g| (s - g) * (s - g)), sum(|s, _| s * s), sum(|_, g| g * g));
+/// `|g~ - g| / |g|` and the cosine of `g~` and `g`, from `g~ - g`, which the change of alpha gives as alpha itself gives `g`;
+/// `None` where a gradient vanishes.
+fn compare(change: &[Mat], fresh: &[Mat]) -> (Option<f64>, Option<f64>) {
+    let (difference, common, new) = (inner(change, change), inner(change, fresh), inner(fresh, fresh));
+    let old = difference + 2.0 * common + new;
     let bias = (new > 0.0).then(|| (difference / new).sqrt());
-    let cosine = (new > 0.0 && old > 0.0).then(|| sum(|s, g| s * g) / (old * new).sqrt());
+    let cosine = (new > 0.0 && old > 0.0).then(|| ((common + new) / (old * new).sqrt()).clamp(-1.0, 1.0));
     (bias, cosine)
+}
+
+/// `<a, b>` over all parameters.
+fn inner(a: &[Mat], b: &[Mat]) -> f64 {
+    const ROWS: usize = 128;
+    let pair = |(a, b): (&Mat, &Mat)| {
+        let cols = a.cols();
+        let piece = |(a, b): (&[Real], &[Real])| {
+            let rows = |x| Rows::dense(x, a.len() / cols, cols);
+            rowwise::inner(rows(a), rows(b))
+        };
+        let pieces = a.data().par_chunks(ROWS * cols).zip(b.data().par_chunks(ROWS * cols));
+        pieces.map(piece).collect::<Vec<f64>>().iter().sum::<f64>()
+    };
+    a.iter().zip(b).map(pair).sum()
 }
 
 /// Constant columns and participation rank `(tr C)^2 / tr C^2` of a sample of rows.
@@ -96,8 +112,8 @@ fn spread(x: &Table) -> (usize, f64) {
         (0..n).for_each(|i| sample.row_mut(i)[j] -= mean as Real);
     }
     let mut gram = Mat::zeros(n, n);
-    let rows = crate::operator::rows_of(&sample);
-    Precision::F32.nt(rows, rows, crate::operator::rows_of_mut(&mut gram), Into::Set);
+    let rows = rows_of(&sample);
+    Precision::F32.nt(rows, rows, rows_of_mut(&mut gram), Into::Set);
     let trace: f64 = (0..n).map(|i| f64::from(gram.row(i)[i])).sum();
     let square: f64 = gram.data().iter().map(|v| f64::from(*v).powi(2)).sum();
     (dead, if square > 0.0 { trace * trace / square } else { 0.0 })

@@ -151,7 +151,7 @@ impl Engine<'_> {
         }
         self.caches.alpha[k] = alpha;
         if let Some(sample) = sample {
-            self.measure_bias(k, &sample);
+            self.measure_bias(k, sample);
         }
         self.caches.alpha_age[k] = 0;
         Ok(())

@@ -57,6 +57,11 @@ impl Lanes {
         self.copies.into_iter().next().unwrap_or_default()
     }
 
+    /// The sum of the last call, taken out: the next one is made in memory of its own.
+    pub fn take_gradient(&mut self) -> Vec<Mat> {
+        if self.copies.is_empty() { Vec::new() } else { self.copies.swap_remove(0) }
+    }
+
     /// The sum of the last call.
     pub fn gradient(&mut self) -> &mut [Mat] {
         self.copies.first_mut().map_or(&mut [], |g| g)
