@@ -3,10 +3,11 @@
 //! Threads: `RAYON_NUM_THREADS`. A word keeps the lines that contain it.
 #![expect(clippy::print_stdout, reason = "this is its result")]
 
-use iglu::kernels::gemm::{Precision, unit};
+use iglu::kernels::gemm::{Into, Precision, unit};
 use iglu::kernels::limits::{self, Form, Product};
 use iglu::kernels::lines::Lines;
 use iglu::kernels::rowwise::{self, Affine, AffineGrad, Mask};
+use iglu::kernels::sparse::{self, SparseBlock};
 use iglu::kernels::spmm::{SparseView, spmm};
 use iglu::kernels::stored::{Bf16, Stored};
 use iglu::kernels::{Rows, RowsMut, isa};
@@ -15,7 +16,7 @@ use iglu::observe::Stopwatch;
 use iglu::optim::{OptimOptions, Optimiser};
 use iglu::program::{Builder, Call, Dropping, Input, Job, Lanes, Norms, Program, RowSet, Source};
 use iglu::rng::Key;
-use iglu::{Activation, EdgeOptions, Graph, Mat, Norm, Operator, Real, Table, communities};
+use iglu::{Activation, EdgeOptions, Graph, Mat, Norm, Operator, Real, SparseMat, Table, communities};
 use std::sync::Arc;
 
 #[global_allocator]
@@ -131,6 +132,35 @@ impl Bench {
         self.elements("rowwise adam (pool)", n, || {
             adam.step(1e-3, &mut [&mut p], &mut [&mut g], &[true]);
         });
+    }
+
+    /// A block of rows with sparse features against weights, single-threaded.
+    fn features(&self) {
+        const ROWS: usize = 512;
+        const FEATURES: usize = 7_000;
+        for (entries, cols) in [(60, 192), (600, 192), (600, 64), (600, 256)] {
+            let name = format!("features {FEATURES}, {entries} a row, {cols} columns");
+            let key = Key::new(8);
+            let spread =
+                |i: usize| (i % entries * FEATURES + key.u64(i as u64) as usize % FEATURES) / entries;
+            let rows = SparseMat::from_parts(
+                FEATURES,
+                (0..=ROWS).map(|i| (i * entries) as u64).collect(),
+                (0..ROWS * entries).map(|i| spread(i) as u32).collect(),
+                vec![0.5; ROWS * entries],
+            );
+            let block = SparseBlock::gather(&rows, &(0..ROWS as u32).collect::<Vec<_>>());
+            let (mut w, mut y) = (random(FEATURES, cols, 1), random(ROWS, cols, 2));
+            let terms = ROWS * entries * cols;
+            self.elements(&format!("{name}: x w"), terms, || {
+                let out = RowsMut::dense(y.data_mut(), ROWS, cols);
+                sparse::nn(&block, Rows::dense(w.data(), FEATURES, cols), out, Into::Set);
+            });
+            self.elements(&format!("{name}: x^T d"), terms, || {
+                let out = RowsMut::dense(w.data_mut(), FEATURES, cols);
+                sparse::tn(&block, Rows::dense(y.data(), ROWS, cols), out, Into::Set);
+            });
+        }
     }
 
     /// Sparse products on a graph of shuffled ids against rows read at random.
@@ -300,6 +330,7 @@ fn main() {
         println!("{:?} on {threads} threads: {:.1} GFLOP/s", isa(), bench.peak / 1e9);
         bench.products();
         bench.rowwise();
+        bench.features();
         bench.aggregation();
         bench.orders();
         bench.steps();

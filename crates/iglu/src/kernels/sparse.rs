@@ -3,7 +3,7 @@
 use super::gemm::Into;
 use super::rowwise::Mask;
 use super::vecmath::madd;
-use super::{Rows, RowsMut, prefetch_row, simd_fn};
+use super::{Rows, RowsMut, simd_fn};
 use crate::{Real, SparseMat};
 
 /// Some rows of a sparse matrix, copied next to each other.
@@ -17,14 +17,17 @@ pub struct SparseBlock {
 impl SparseBlock {
     /// Copies the rows named.
     pub fn gather(from: &SparseMat, ids: &[u32]) -> Self {
-        let mut out = Self { offsets: vec![0], ..Self::default() };
-        for &r in ids {
-            let (columns, values) = from.row(r as usize);
-            out.columns.extend_from_slice(columns);
-            out.values.extend_from_slice(values);
-            out.offsets.push(out.columns.len());
+        let rows = || ids.iter().map(|&r| from.row(r as usize));
+        let count = rows().map(|(columns, _)| columns.len()).sum();
+        let (mut columns, mut values) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut offsets = Vec::with_capacity(ids.len() + 1);
+        offsets.push(0);
+        for (some, numbers) in rows() {
+            columns.extend_from_slice(some);
+            values.extend_from_slice(numbers);
+            offsets.push(columns.len());
         }
-        out
+        Self { offsets, columns, values }
     }
 
     /// The entries in the order of their columns, those of a column in the order of their rows, as `(row, value)`; and where
@@ -73,73 +76,71 @@ pub fn set_scaled(c: Real, x: &SparseBlock, y: &mut RowsMut<'_>) {
     add_scaled(c, x, y);
 }
 
-/// Columns whose sums stay in registers on all instruction sets.
-const STRIP: usize = 64;
-/// The same where fewer are left; what is left after these goes one by one.
-const THIN: usize = 16;
-/// Entries ahead whose rows are asked for.
-const AHEAD: usize = 4;
+/// Bytes of rows that stay in the second cache while other rows go past them.
+const NEAR: usize = 384 << 10;
 
-/// `W` columns of `out` from column `from` on: `out (+)= sum value row`, every sum with its terms in order.
+/// As many columns of `out` from column `from` on as strips of `W` cover: `out (+)= sum value row`, every sum in a register,
+/// with its terms in order. Returns the column after them.
 #[inline(always)]
-fn strip<const FMA: bool, const W: usize>(
-    terms: impl Iterator<Item = (Real, usize)>,
+fn strips<const FMA: bool, const W: usize, I: Iterator<Item = (Real, usize)>>(
+    terms: &impl Fn() -> I,
     rows: Rows<'_>,
     from: usize,
     out: &mut [Real],
     into: Into,
-) {
-    let mut sums = [0.0; W];
-    let (out, _) = out[from..].split_first_chunk_mut::<W>().expect("as many columns");
-    if into == Into::Add {
-        sums = *out;
-    }
-    for (value, row) in terms {
-        let first = row * rows.stride + from;
-        let row = rows.data[first..first + W].as_chunks::<W>().0[0];
-        for j in 0..W {
-            sums[j] = madd::<FMA>(value, row[j], sums[j]);
+) -> usize {
+    let mut from = from;
+    while let Some((out, _)) = out[from..].split_first_chunk_mut::<W>() {
+        let mut sums = if into == Into::Add { *out } else { [0.0; W] };
+        for (value, row) in terms() {
+            let first = row * rows.stride + from;
+            let row = rows.data[first..first + W].as_chunks::<W>().0[0];
+            for j in 0..W {
+                sums[j] = madd::<FMA>(value, row[j], sums[j]);
+            }
         }
+        *out = sums;
+        from += W;
     }
-    *out = sums;
+    from
 }
 
-/// `out (+)= sum value row` over terms `(value, row)`, strip by strip.
+/// `out (+)= sum value row` over terms `(value, row)`, in strips as wide as the registers (`WIDE`: 32 of 16 numbers) allow.
 #[inline(always)]
-fn sum_of_rows<const FMA: bool, I: Iterator<Item = (Real, usize)>>(
+fn sum_of_rows<const FMA: bool, const WIDE: bool, I: Iterator<Item = (Real, usize)>>(
     terms: impl Fn() -> I,
     rows: Rows<'_>,
     out: &mut [Real],
     into: Into,
 ) {
-    let (wide, all) = (out.len() / STRIP * STRIP, out.len() / THIN * THIN);
-    for from in (0..wide).step_by(STRIP) {
-        strip::<FMA, STRIP>(terms(), rows, from, out, into);
+    let mut from = 0;
+    if WIDE {
+        from = strips::<FMA, 256, _>(&terms, rows, from, out, into);
+        from = strips::<FMA, 192, _>(&terms, rows, from, out, into);
+        from = strips::<FMA, 128, _>(&terms, rows, from, out, into);
     }
-    for from in (wide..all).step_by(THIN) {
-        strip::<FMA, THIN>(terms(), rows, from, out, into);
-    }
-    for from in all..out.len() {
-        strip::<FMA, 1>(terms(), rows, from, out, into);
-    }
+    from = strips::<FMA, 64, _>(&terms, rows, from, out, into);
+    from = strips::<FMA, 16, _>(&terms, rows, from, out, into);
+    strips::<FMA, 1, _>(&terms, rows, from, out, into);
 }
 
 simd_fn! {
-    /// `c = x w`, set or added: rows of `w` one after the other, from end to end, those that follow on their way meanwhile.
+    /// `c = x w`, set or added. As many rows of `w` at a time as the second cache holds meet all rows of `x`, which have their
+    /// entries in the order of columns: every sum takes its terms in that order.
     pub fn nn(x: &SparseBlock, w: Rows<'_>, c: RowsMut<'_>, into: Into) {
         let mut c = c;
-        for i in 0..c.rows {
-            let out = c.row(i);
-            if into == Into::Set {
-                out.fill(0.0);
-            }
-            for entry in x.offsets[i]..x.offsets[i + 1] {
-                if let Some(&later) = x.columns.get(entry + AHEAD) {
-                    prefetch_row(w.data, later as usize * w.stride, w.cols);
-                }
-                let v = x.values[entry];
-                for (o, w) in out.iter_mut().zip(w.row(x.columns[entry] as usize)) {
-                    *o = madd::<FMA>(v, *w, *o);
+        let some = (NEAR / (w.cols * size_of::<Real>()).max(1)).max(1);
+        let mut places = x.offsets.clone();
+        for first in (0..w.rows.max(1)).step_by(some) {
+            let into = if first > 0 { Into::Add } else { into };
+            for i in 0..c.rows {
+                let rest = places[i]..x.offsets[i + 1];
+                let count = x.columns[rest.clone()].partition_point(|&column| (column as usize) < first + some);
+                let mine = rest.start..rest.start + count;
+                places[i] = mine.end;
+                if !mine.is_empty() || into == Into::Set {
+                    let terms = || mine.clone().map(|entry| (x.values[entry], x.columns[entry] as usize));
+                    sum_of_rows::<FMA, WIDE, _>(terms, w, c.row(i), into);
                 }
             }
         }
@@ -158,7 +159,7 @@ simd_fn! {
             first = end as usize;
             if !mine.is_empty() || into == Into::Set {
                 let terms = || mine.iter().map(|&(row, value)| (value, row as usize));
-                sum_of_rows::<FMA, _>(terms, d, c.row(i), into);
+                sum_of_rows::<FMA, WIDE, _>(terms, d, c.row(i), into);
             }
         }
     }
@@ -170,7 +171,8 @@ mod tests {
     use super::*;
     use crate::Mat;
 
-    /// Every entry is multiplied and added in the order of the rows, whatever the widths of strips.
+    /// Every entry is multiplied and added once, whatever the widths of strips and however many rows of weights are near; in the
+    /// last case they are taken in three parts.
     #[test]
     fn products_are_those_of_dense_rows() {
         let value = |i: usize, salt: usize| ((i * 37 + salt) % 23) as Real / 8.0 - 1.0;
@@ -178,7 +180,7 @@ mod tests {
             Mat::from_vec(rows, cols, (0..rows * cols).map(|i| value(i, salt)).collect())
         };
         for (rows, features, cols) in
-            [(1, 1, 1), (5, 9, 64), (40, 30, 100), (13, 50, 145), (3, 4, 16), (0, 3, 5)]
+            [(1, 1, 1), (5, 9, 64), (40, 30, 100), (13, 50, 145), (3, 4, 16), (0, 3, 5), (6, 1500, 145)]
         {
             // Two columns in three are empty in most rows; row 1 has nothing.
             let dense = |i: usize, j: usize| {

@@ -84,14 +84,14 @@ impl Engine<'_> {
             (self.config.train.alpha_dropout, self.config.train.lazy_dropout.or(LazyDropout::Off));
         let Self { programs, caches, side, network, optimisers, lanes, control, key, interrupt, .. } = self;
         let job = caches.job(&programs[k], side);
-        let before = network.at(k).params.clone();
+        let matched = lazy_dropout == LazyDropout::Matched && control.active();
+        let before = if matched { network.at(k).params.clone() } else { Vec::new() };
         let mut masked = Mat::default();
         let (mut value, mut stopped) = (0.0, Ok(()));
         for (batch, lr) in visit.iter().zip(rates) {
             let key = dropout_key(*key, k, optimisers[k].clock());
             let dropping =
                 if lazy_dropout == LazyDropout::Off { Dropping::Off } else { Dropping::AsBuilt(key) };
-            let matched = lazy_dropout == LazyDropout::Matched && control.active();
             if matched {
                 masked = Mat::zeros(batch.len(), programs[k].width());
                 let params: Vec<&Mat> = before.iter().collect();
