@@ -17,6 +17,7 @@ mod tests;
 pub use tally::Tally;
 
 use crate::{Error, Labels, Mat, Real, Result};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -109,16 +110,25 @@ struct Task<'a> {
 impl Task<'_> {
     /// Confusion of each class against the rest over the labelled rows.
     fn confusion(&self) -> Vec<Confusion> {
-        let mut classes = vec![Confusion::default(); self.labels.classes()];
-        match self.labels {
-            Labels::Classes { ids, .. } => self.count_classes(ids, &mut classes),
-            Labels::Multi { values, .. } => self.count_labels(values, &mut classes),
-        }
-        classes
+        const ROWS: usize = 4096;
+        let none = || vec![Confusion::default(); self.labels.classes()];
+        let some = |rows: &[u32]| {
+            let mut classes = none();
+            match self.labels {
+                Labels::Classes { ids, .. } => self.count_classes(rows, ids, &mut classes),
+                Labels::Multi { values, .. } => self.count_labels(rows, values, &mut classes),
+            }
+            classes
+        };
+        let both = |mut classes: Vec<Confusion>, others: Vec<Confusion>| {
+            classes.iter_mut().zip(others).for_each(|(class, other)| class.add(other));
+            classes
+        };
+        self.rows.par_chunks(ROWS).map(some).reduce(none, both)
     }
 
-    fn count_classes(&self, ids: &[i32], classes: &mut [Confusion]) {
-        for &i in self.rows {
+    fn count_classes(&self, rows: &[u32], ids: &[i32], classes: &mut [Confusion]) {
+        for &i in rows {
             let Ok(y) = usize::try_from(ids[i as usize]) else { continue };
             let prediction = argmax(self.logits.row(i as usize));
             if prediction == y {
@@ -130,8 +140,8 @@ impl Task<'_> {
         }
     }
 
-    fn count_labels(&self, values: &[i8], classes: &mut [Confusion]) {
-        for &i in self.rows {
+    fn count_labels(&self, rows: &[u32], values: &[i8], classes: &mut [Confusion]) {
+        for &i in rows {
             let labels = &values[i as usize * classes.len()..];
             for ((class, &z), &y) in classes.iter_mut().zip(self.logits.row(i as usize)).zip(labels) {
                 match (y, z > 0.0) {
@@ -174,6 +184,13 @@ impl Confusion {
     /// Harmonic mean of precision and recall, 0 for 0 / 0.
     pub fn f1(&self) -> f64 {
         share(2.0 * self.hits as f64, self.misses as f64 + self.false_alarms as f64).unwrap_or(0.0)
+    }
+
+    fn add(&mut self, other: Self) {
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.false_alarms += other.false_alarms;
+        self.rejections += other.rejections;
     }
 
     fn total(&self) -> u64 {
