@@ -148,7 +148,8 @@ fn score(
     let (labels, rows) = training;
     let (full, inner) = (network.infer(&sides.full), network.infer(&sides.train));
     let on = |rows: &[u32]| Metric::F1Micro.score(&full, &data.labels, rows).unwrap();
-    let value = rows.iter().map(|&r| loss.row_value(r as usize, inner.row(r as usize))).sum();
+    let mut grad = vec![0.0; inner.cols()];
+    let value = rows.iter().map(|&r| loss.row(r as usize, inner.row(r as usize), &mut grad)).sum();
     let train = match data.labels {
         Labels::Classes { .. } => on(&data.split.train),
         Labels::Multi { .. } => Metric::F1Micro.score(&inner, labels, rows).unwrap(),

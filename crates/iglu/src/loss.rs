@@ -17,7 +17,8 @@
 
 #![expect(clippy::inline_always, reason = "the caller decides which instructions the loops may use")]
 
-use crate::kernels::vecmath::{exp, ln_1p_exp, sigmoid};
+use crate::kernels::vecmath::{exp, sigmoid_and_log};
+use crate::kernels::{self, Work, prefetch, prefetch_row};
 use crate::{Error, Labels, Real, Result};
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +27,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) mod cases;
 
 /// Sums are kept in this many parts, so that additions need not wait for each other.
-const LANES: usize = 8;
+const LANES: usize = 16;
 
 /// How the labels are weighed.
 ///
@@ -90,17 +91,19 @@ impl<'a> TaskLoss<'a> {
     /// Loss of node `i` over [`denominator`](Self::denominator); its gradient, scaled alike, is written to `grad`.
     /// Nothing known of the node: 0 and zeros.
     pub fn row(&self, i: usize, logits: &[Real], grad: &mut [Real]) -> f64 {
-        self.row_fma::<false>(i, logits, grad)
+        kernels::run(Row { loss: self, i, logits, grad })
     }
 
-    /// [`row`](Self::row) without the gradient.
-    pub fn row_value(&self, i: usize, logits: &[Real]) -> f64 {
-        self.row_value_fma::<false>(i, logits)
+    /// Asks for the labels of node `i` ahead of their use.
+    pub(crate) fn prefetch(&self, i: usize) {
+        match self.labels {
+            Labels::Classes { ids, .. } => prefetch(ids, i),
+            Labels::Multi { values, classes } => prefetch_row(values, i * classes, *classes),
+        }
     }
 
-    /// [`row`](Self::row), to be inlined into code compiled with (`FMA`) or without fused multiply-add.
     #[inline(always)]
-    pub fn row_fma<const FMA: bool>(&self, i: usize, logits: &[Real], grad: &mut [Real]) -> f64 {
+    fn row_of<const FMA: bool>(&self, i: usize, logits: &[Real], grad: &mut [Real]) -> f64 {
         let c = self.weights.len();
         assert_eq!(
             (logits.len(), grad.len()),
@@ -113,54 +116,34 @@ impl<'a> TaskLoss<'a> {
                 0.0
             }
             Labels::Classes { ids, .. } => self.softmax::<FMA>(ids[i] as usize, logits, grad),
-            Labels::Multi { values, .. } => {
-                let labels = &values[i * c..(i + 1) * c];
-                self.sigmoid_gradient::<FMA>(labels, logits, grad);
-                self.sigmoid_value::<FMA>(labels, logits)
-            }
-        }
-    }
-
-    /// [`row_value`](Self::row_value), to be inlined like [`row_fma`](Self::row_fma).
-    #[inline(always)]
-    pub fn row_value_fma<const FMA: bool>(&self, i: usize, logits: &[Real]) -> f64 {
-        let c = self.weights.len();
-        assert_eq!(logits.len(), c, "one logit for each of {c} classes");
-        match self.labels {
-            Labels::Classes { ids, .. } if ids[i] < 0 => 0.0,
-            Labels::Classes { ids, .. } => {
-                let high = largest(logits);
-                self.softmax_value(ids[i] as usize, logits, high, sum_of_exp::<FMA>(logits, high))
-            }
-            Labels::Multi { values, .. } => self.sigmoid_value::<FMA>(&values[i * c..(i + 1) * c], logits),
+            Labels::Multi { values, .. } => self.sigmoids::<FMA>(&values[i * c..(i + 1) * c], logits, grad),
         }
     }
 
     #[inline(always)]
     fn softmax<const FMA: bool>(&self, y: usize, z: &[Real], grad: &mut [Real]) -> f64 {
         let high = largest(z);
-        for (g, &z) in grad.iter_mut().zip(z) {
-            *g = exp::<FMA>(z - high);
+        for (grad, z) in grad.chunks_mut(LANES).zip(z.chunks(LANES)) {
+            // No `map`, which is not always inlined.
+            let mut powers = whole(z, high);
+            for z in &mut powers {
+                *z = exp::<FMA>(*z - high);
+            }
+            grad.copy_from_slice(&powers[..grad.len()]);
         }
-        let sum = sum_of(grad);
-        let [one, spread] = self.targets(y).map(|t| t / self.denominator);
-        let share = ((one + spread * self.spread_weight()) / f64::from(sum)) as Real;
-        for (g, &w) in grad.iter_mut().zip(&self.weights) {
-            *g = share * *g - spread as Real * w;
-        }
-        grad[y] -= one as Real;
-        self.softmax_value(y, z, high, sum)
-    }
-
-    /// From the largest logit and the sum of `exp(z - high)`.
-    #[inline(always)]
-    fn softmax_value(&self, y: usize, z: &[Real], high: Real, sum: Real) -> f64 {
-        let log_sum = f64::from(sum).ln();
+        let sum = f64::from(sum_of(grad));
         let [one, spread] = self.targets(y);
-        let mut value = one * (log_sum + f64::from(high - z[y]));
+        let share = (one + spread * self.spread_weight()) / sum / self.denominator;
+        for (g, &w) in grad.iter_mut().zip(&self.weights) {
+            *g = share as Real * *g - (spread / self.denominator) as Real * w;
+        }
+        grad[y] -= (one / self.denominator) as Real;
+        let log_sum = sum.ln();
+        let below = |z: Real| log_sum + f64::from(high - z);
+        let mut value = one * below(z[y]);
         if spread > 0.0 {
-            let below = |(&w, &z): (&Real, &Real)| f64::from(w) * (log_sum + f64::from(high - z));
-            value += spread * self.weights.iter().zip(z).map(below).sum::<f64>();
+            let all = self.weights.iter().zip(z);
+            value += spread * all.map(|(&w, &z)| f64::from(w) * below(z)).sum::<f64>();
         }
         value / self.denominator
     }
@@ -179,41 +162,59 @@ impl<'a> TaskLoss<'a> {
     }
 
     #[inline(always)]
-    fn sigmoid_gradient<const FMA: bool>(&self, labels: &[i8], z: &[Real], grad: &mut [Real]) {
-        let scale = (1.0 / self.denominator) as Real;
-        for (((g, &z), &y), &w) in grad.iter_mut().zip(z).zip(labels).zip(&self.weights) {
-            let [yes, no] = answers(y, w, self.smoothing);
-            *g = scale * ((yes + no) * sigmoid::<FMA>(z) - yes);
-        }
-    }
-
-    #[inline(always)]
-    fn sigmoid_value<const FMA: bool>(&self, labels: &[i8], z: &[Real]) -> f64 {
+    fn sigmoids<const FMA: bool>(&self, labels: &[i8], z: &[Real], grad: &mut [Real]) -> f64 {
         let mut sums = [0.0; LANES];
-        let (y, y_rest) = labels.as_chunks::<LANES>();
-        let (z, z_rest) = z.as_chunks::<LANES>();
-        let (w, w_rest) = self.weights.as_chunks::<LANES>();
-        for ((y, z), w) in y.iter().zip(z).zip(w) {
-            self.add_sigmoid_values::<FMA>(&mut sums, y, z, w);
+        let known = labels.chunks(LANES).zip(z.chunks(LANES)).zip(self.weights.chunks(LANES));
+        for (grad, ((y, z), w)) in grad.chunks_mut(LANES).zip(known) {
+            let known = (whole(y, -1), whole(z, 0.0), whole(w, 0.0));
+            grad.copy_from_slice(&self.add_sigmoids::<FMA>(&mut sums, known)[..grad.len()]);
         }
-        self.add_sigmoid_values::<FMA>(&mut sums, y_rest, z_rest, w_rest);
         f64::from(sums.iter().sum::<Real>()) / self.denominator
     }
 
-    /// With `ln(1 + exp z) = max(z, 0) + ln(1 + exp(-|z|))`.
+    /// The derivatives of some labels, with `ln(1 + exp z) = max(z, 0) + ln(1 + exp(-|z|))`.
     #[inline(always)]
-    fn add_sigmoid_values<const FMA: bool>(
+    fn add_sigmoids<const FMA: bool>(
         &self,
         sums: &mut [Real; LANES],
-        y: &[i8],
-        z: &[Real],
-        w: &[Real],
-    ) {
-        for (((sum, &y), &z), &w) in sums.iter_mut().zip(y).zip(z).zip(w) {
-            let [yes, no] = answers(y, w, self.smoothing);
-            let distance = if z > 0.0 { no } else { yes } * z.abs();
-            *sum += distance + (yes + no) * ln_1p_exp::<FMA>(-z.abs());
+        (y, z, w): ([i8; LANES], [Real; LANES], [Real; LANES]),
+    ) -> [Real; LANES] {
+        let scale = (1.0 / self.denominator) as Real;
+        let mut derivatives = [0.0; LANES];
+        for j in 0..LANES {
+            let [yes, no] = answers(y[j], w[j], self.smoothing);
+            let [share, log] = sigmoid_and_log::<FMA>(z[j]);
+            let distance = if z[j] > 0.0 { no } else { yes } * z[j].abs();
+            sums[j] += distance + (yes + no) * log;
+            derivatives[j] = scale * ((yes + no) * share - yes);
         }
+        derivatives
+    }
+}
+
+/// A chunk, filled up where it is the last.
+#[inline(always)]
+fn whole<T: Copy>(chunk: &[T], rest: T) -> [T; LANES] {
+    chunk.as_chunks().0.first().copied().unwrap_or_else(|| {
+        let mut out = [rest; LANES];
+        out[..chunk.len()].copy_from_slice(chunk);
+        out
+    })
+}
+
+/// [`TaskLoss::row`], to be done.
+struct Row<'r, 'l> {
+    loss: &'r TaskLoss<'l>,
+    i: usize,
+    logits: &'r [Real],
+    grad: &'r mut [Real],
+}
+
+impl Work for Row<'_, '_> {
+    type Out = f64;
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> f64 {
+        self.loss.row_of::<FMA>(self.i, self.logits, self.grad)
     }
 }
 
@@ -236,19 +237,13 @@ fn sum_of(values: &[Real]) -> Real {
     fold_lanes(values, 0.0, |sum, x| sum + x).iter().sum()
 }
 
-/// `sum_c exp(z_c - high)`, the additions in the order of [`sum_of`].
-#[inline(always)]
-fn sum_of_exp<const FMA: bool>(z: &[Real], high: Real) -> Real {
-    fold_lanes(z, 0.0, |sum, z| sum + exp::<FMA>(z - high)).iter().sum()
-}
-
-/// Folds values 0, 8, 16, .. into the first result, 1, 9, 17, .. into the second, and so on.
+/// Folds values 0, 16, 32, .. into the first result, 1, 17, 33, .. into the second, and so on.
 #[inline(always)]
 fn fold_lanes(values: &[Real], start: Real, f: impl Fn(Real, Real) -> Real) -> [Real; LANES] {
     let mut lanes = [start; LANES];
-    let (eights, rest) = values.as_chunks::<LANES>();
-    for eight in eights {
-        for (lane, &x) in lanes.iter_mut().zip(eight) {
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    for chunk in chunks {
+        for (lane, &x) in lanes.iter_mut().zip(chunk) {
             *lane = f(*lane, x);
         }
     }
@@ -354,18 +349,19 @@ mod tests {
         }
     }
 
-    /// Value, gradient and the values without gradient of all rows.
-    fn evaluate(loss: &TaskLoss<'_>, logits: &[Real], classes: usize) -> (f64, Vec<Real>, [f64; 3]) {
+    /// Value and gradient of all rows, by the instructions that there are.
+    fn evaluate(loss: &TaskLoss<'_>, logits: &[Real], classes: usize) -> (f64, Vec<Real>) {
         // Rows must be overwritten, not added to.
         let mut grad = vec![7.0; logits.len()];
-        let (mut value, mut others) = (0.0, [0.0; 3]);
-        for (i, (z, g)) in logits.chunks(classes).zip(grad.chunks_mut(classes)).enumerate() {
-            others[0] += loss.row_fma::<true>(i, z, g);
-            value += loss.row(i, z, g);
-            others[1] += loss.row_value(i, z);
-            others[2] += loss.row_value_fma::<true>(i, z);
-        }
-        (value, grad, others)
+        let rows = logits.chunks(classes).zip(grad.chunks_mut(classes)).enumerate();
+        (rows.map(|(i, (z, g))| loss.row(i, z, g)).sum(), grad)
+    }
+
+    /// The same by instructions that any machine has.
+    fn evaluate_plainly(loss: &TaskLoss<'_>, logits: &[Real], classes: usize) -> (f64, Vec<Real>) {
+        let mut grad = vec![7.0; logits.len()];
+        let rows = logits.chunks(classes).zip(grad.chunks_mut(classes)).enumerate();
+        (rows.map(|(i, (z, g))| loss.row_of::<false>(i, z, g)).sum(), grad)
     }
 
     #[test]
@@ -379,15 +375,14 @@ mod tests {
             };
             let loss = TaskLoss::new(&labels, &rows, &options).unwrap();
             let logits: Vec<Real> = case.numbers("logits").iter().map(|&z| z as Real).collect();
-            let (value, grad, others) = evaluate(&loss, &logits, labels.classes());
             let expected = case.numbers("loss")[0];
-            for found in [value].into_iter().chain(others) {
-                let close = (found - expected).abs() < TOLERANCE * expected.max(1.0);
-                assert!(close, "{}: {found}, not {expected}", case.name);
-            }
-            for (&found, expected) in grad.iter().zip(case.numbers("grad")) {
-                let close = (f64::from(found) - expected).abs() < TOLERANCE;
-                assert!(close, "{}: derivative {found}, not {expected}", case.name);
+            for (value, grad) in [evaluate, evaluate_plainly].map(|e| e(&loss, &logits, labels.classes())) {
+                let close = (value - expected).abs() < TOLERANCE * expected.max(1.0);
+                assert!(close, "{}: {value}, not {expected}", case.name);
+                for (&found, expected) in grad.iter().zip(case.numbers("grad")) {
+                    let close = (f64::from(found) - expected).abs() < TOLERANCE;
+                    assert!(close, "{}: derivative {found}, not {expected}", case.name);
+                }
             }
         }
     }

@@ -53,6 +53,21 @@ macro_rules! simd_fn {
 }
 pub(crate) use simd_fn;
 
+/// Work outside of the kernels that wants to be compiled for each instruction set, too.
+pub trait Work {
+    /// What it results in.
+    type Out;
+    /// Does it. It is compiled for the instruction set only if it, and what it calls, are inlined always.
+    fn run<const FMA: bool>(self) -> Self::Out;
+}
+
+simd_fn! {
+    /// Does the work by the instructions that there are.
+    pub fn run<W: Work>(work: W) -> W::Out {
+        work.run::<FMA>()
+    }
+}
+
 /// Instruction sets the kernels are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

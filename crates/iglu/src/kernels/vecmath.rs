@@ -68,6 +68,13 @@ pub fn sigmoid<const FMA: bool>(x: Real) -> Real {
     (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
 }
 
+/// [`sigmoid`], and `ln(1 + e^{-|x|})`, which is made of the same exponential.
+#[inline(always)]
+pub fn sigmoid_and_log<const FMA: bool>(x: Real) -> [Real; 2] {
+    let e = number::exp::<FMA>(-x.abs());
+    [(if x < 0.0 { e } else { 1.0 }) / (1.0 + e), number::ln_1p::<FMA>(e)]
+}
+
 /// Softplus `ln(1 + e^x) = max(x, 0) + ln(1 + e^{-|x|})`.
 #[inline(always)]
 pub fn ln_1p_exp<const FMA: bool>(x: Real) -> Real {

@@ -88,8 +88,12 @@ pub struct Task<'a> {
 
 impl Objective for Task<'_> {
     fn block(&self, _: usize, ids: &[u32], y: Rows<'_>, d: &mut RowsMut<'_>) -> f64 {
+        const AHEAD: usize = 16;
         let mut value = 0.0;
         for (i, &id) in ids.iter().enumerate() {
+            if let Some(&next) = ids.get(i + AHEAD) {
+                self.loss.prefetch(next as usize);
+            }
             let grad = d.row(i);
             if self.only.is_some_and(|only| !only[id as usize]) {
                 grad.fill(0.0);
