@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "this is its result")]
 
 use iglu::kernels::gemm::{Into, Precision, unit};
+use iglu::kernels::layer_norm;
 use iglu::kernels::limits::{self, Form, Product};
 use iglu::kernels::lines::Lines;
 use iglu::kernels::rowwise::{self, Affine, AffineGrad, Mask};
@@ -118,11 +119,11 @@ impl Bench {
             self.elements(&format!("rowwise {kind:?} back"), n, || rowwise::activate_back(kind, x, &mut y));
         }
         self.elements("rowwise layer norm", n, || {
-            rowwise::layer_norm(x, Affine { scale: &scale, offset: &offset }, 1e-5, &mut y, &mut stats);
+            layer_norm::layer_norm(x, Affine { scale: &scale, offset: &offset }, 1e-5, &mut y, &mut stats);
         });
         self.elements("rowwise layer norm back", n, || {
             let grad = AffineGrad { scale: &mut ds, offset: &mut doff };
-            rowwise::layer_norm_back(x, &stats, &scale, &mut y, Some(grad));
+            layer_norm::layer_norm_back(x, &stats, &scale, &mut y, Some(grad));
         });
         self.elements("rowwise bias", n, || rowwise::add_bias(&mut y, &offset));
         self.elements("rowwise column sums", n, || rowwise::add_column_sums(x, &mut ds));

@@ -8,6 +8,7 @@
 pub mod adam;
 pub mod attention;
 pub mod gemm;
+pub mod layer_norm;
 pub mod limits;
 pub mod lines;
 pub mod moments;

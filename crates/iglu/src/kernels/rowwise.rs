@@ -9,11 +9,11 @@ use super::{Rows, RowsMut, simd_fn};
 use crate::Real;
 
 /// Number of partial sums of a row reduction: fixed, so that every instruction set adds in the same order.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 
 /// `sum_j f(a_j, b_j)` over fixed lanes.
 #[inline(always)]
-fn reduce<S: Stored, T: Stored>(a: &[S], b: &[T], f: impl Fn(Real, Real, Real) -> Real) -> Real {
+pub(super) fn reduce<S: Stored, T: Stored>(a: &[S], b: &[T], f: impl Fn(Real, Real, Real) -> Real) -> Real {
     let mut sum = [0.0 as Real; LANES];
     let (ac, bc) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
     let (ar, br) = (ac.remainder(), bc.remainder());
@@ -287,51 +287,6 @@ pub struct AffineGrad<'a> {
     pub offset: &'a mut [Real],
 }
 
-simd_fn! {
-    /// `y = (x - mean) / sqrt(var + eps) * scale + offset`, mean and population variance of each row; keeps
-    /// (mean, 1 / sqrt(var + eps)) in `stats`.
-    pub fn layer_norm(x: Rows<'_>, affine: Affine<'_>, eps: Real, y: &mut RowsMut<'_>, stats: &mut [[Real; 2]]) {
-        let n = x.cols as Real;
-        for i in 0..x.rows {
-            let row = x.row(i);
-            let mean = reduce(row, row, |s, v, _| s + v) / n;
-            let var = reduce(row, row, |s, v, _| madd::<FMA>(v - mean, v - mean, s)) / n;
-            let rstd = 1.0 / (var + eps).sqrt();
-            stats[i] = [mean, rstd];
-            let factors = affine.scale.iter().zip(affine.offset);
-            for ((y, x), (scale, offset)) in y.row(i).iter_mut().zip(row).zip(factors) {
-                *y = madd::<FMA>((x - mean) * rstd, *scale, *offset);
-            }
-        }
-    }
-}
-
-simd_fn! {
-    /// Gradient of [`layer_norm`]: adds to `grad`, and turns `dy` into `dx`:
-    /// `dx = rstd (g - mean(g) - xhat mean(g xhat))` with `g = dy * scale`.
-    pub fn layer_norm_back(x: Rows<'_>, stats: &[[Real; 2]], scale: &[Real], d: &mut RowsMut<'_>, grad: Option<AffineGrad<'_>>) {
-        let n = x.cols as Real;
-        let mut grad = grad;
-        for i in 0..x.rows {
-            let (row, [mean, rstd]) = (x.row(i), stats[i]);
-            let d = d.row(i);
-            if let Some(grad) = &mut grad {
-                let sums = grad.scale.iter_mut().zip(grad.offset.iter_mut());
-                for ((scale, offset), (d, x)) in sums.zip(d.iter().zip(row)) {
-                    *scale = madd::<FMA>(*d, (x - mean) * rstd, *scale);
-                    *offset += d;
-                }
-            }
-            d.iter_mut().zip(scale).for_each(|(d, s)| *d *= s);
-            let mean_g = reduce(d, d, |s, g, _| s + g) / n;
-            let mean_gx = reduce(d, row, |s, g, v| madd::<FMA>(g, (v - mean) * rstd, s)) / n;
-            for (d, x) in d.iter_mut().zip(row) {
-                *d = rstd * (*d - mean_g - (x - mean) * rstd * mean_gx);
-            }
-        }
-    }
-}
-
 /// Mean and reciprocal deviation of every column of a batch.
 #[derive(Clone, Copy)]
 pub struct ColumnStats<'a> {
@@ -568,15 +523,5 @@ mod tests {
             add_batch_norm_sums(x, ColumnStats { mean, rstd }, d, &mut back);
             assert_eq!((moments, back), (plain_moments, plain_back), "{cols} columns");
         }
-    }
-
-    #[test]
-    fn layer_norm_of_a_constant_row_is_its_offset() {
-        let x = [3.0; 20];
-        let (scale, offset) = ([2.0; 20], [0.5; 20]);
-        let mut y = [0.0; 20];
-        let affine = Affine { scale: &scale, offset: &offset };
-        layer_norm(Rows::dense(&x, 1, 20), affine, 1e-5, &mut RowsMut::dense(&mut y, 1, 20), &mut [[0.0; 2]]);
-        assert_eq!(y, [0.5; 20]);
     }
 }

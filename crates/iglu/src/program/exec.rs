@@ -10,6 +10,7 @@ use super::run::{NOWHERE, Partly};
 use super::weights::{Arranged, Term, Way};
 use super::{Op, Param, Program, Value};
 use crate::kernels::gemm::{Into, Packed, Precision};
+use crate::kernels::layer_norm;
 use crate::kernels::rowwise::{self, Affine, Mask};
 use crate::kernels::sparse::{self, SparseBlock};
 use crate::kernels::spmm::{self, SparseView};
@@ -361,7 +362,7 @@ impl Context<'_> {
             Op::LayerNorm { src, scale, offset, eps, stats, .. } => {
                 let affine = Affine { scale: self.param(*scale), offset: self.param(*offset) };
                 let mut kept = std::mem::take(&mut ws.row_stats[*stats]);
-                rowwise::layer_norm(ws.value(p, *src), affine, *eps as Real, &mut out, &mut kept);
+                layer_norm::layer_norm(ws.value(p, *src), affine, *eps as Real, &mut out, &mut kept);
                 ws.row_stats[*stats] = kept;
             }
             Op::BatchNorm { src, scale, offset, state, .. } => {

@@ -4,7 +4,7 @@ use super::{Context, GradSums, Weights, Workspace, shared, view};
 use crate::Real;
 use crate::kernels::gemm::{Into, Precision};
 use crate::kernels::rowwise::{self, AffineGrad};
-use crate::kernels::{Rows, RowsMut, sparse};
+use crate::kernels::{Rows, RowsMut, layer_norm, sparse};
 use crate::program::weights::Way;
 use crate::program::{Op, Param, Value};
 use std::ops::Range;
@@ -54,7 +54,7 @@ impl Context<'_> {
             }
             Op::LayerNorm { src, scale, offset, stats, .. } => {
                 let affine = affine_grads(grads, *scale, *offset);
-                rowwise::layer_norm_back(
+                layer_norm::layer_norm_back(
                     ws.value(p, *src),
                     &ws.row_stats[*stats],
                     self.param(*scale),
