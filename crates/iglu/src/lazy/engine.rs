@@ -6,7 +6,7 @@ use super::plan::{Plan, Step, refreshes};
 use super::start::{StartReport, start_tail};
 use crate::caches::Caches;
 use crate::chosen::Chosen;
-use crate::config::{Auto, Config, Order, ScheduleKind, Start};
+use crate::config::{Auto, Config, LazyDropout, Order, ScheduleKind, Start};
 use crate::loss::TaskLoss;
 use crate::network::{Network, Sight};
 use crate::observe::{LayerPoint, RefreshPoint, Stopwatch};
@@ -177,6 +177,11 @@ impl<'a> Engine<'a> {
     /// Multiplies every learning rate from now on.
     pub fn set_rate_factor(&mut self, factor: f64) {
         self.rate_factor = factor;
+    }
+
+    /// Trains lazy layers with another kind of dropout from now on.
+    pub fn set_lazy_dropout(&mut self, kind: Auto<LazyDropout>) {
+        self.config.train.lazy_dropout = kind;
     }
 
     /// The network as it is now.

@@ -50,7 +50,7 @@ pub(super) struct Over {
 impl Over {
     /// The best network that was tried, or the started one, and how it went.
     pub(super) fn end(self, run: &Run<'_>) -> Trained {
-        let Ended { start, best: Scored { point, config, network }, by } = self.left;
+        let Ended { start, best: Scored { point, config, network, .. }, by } = self.left;
         let report = Report {
             epochs: point.epoch,
             start,

@@ -9,7 +9,7 @@ use crate::lazy::{Engine, EngineState, Judge, StartReport, Verdict, start_dropou
 use crate::network::Network;
 use crate::observe::{Control, Event, HistoryPoint, Observer, Seconds, Stopwatch};
 use crate::side::{Side, Sides};
-use crate::{Error, Norm, Result};
+use crate::{Error, Mat, Norm, Result};
 use std::sync::Arc;
 
 /// Below this number of training rows lazy dropout is expected to help, above it is not; nobody judges a start, and deep networks
@@ -20,8 +20,9 @@ pub(super) const FEW_ROWS: usize = 4096;
 /// start, for the second to come before trials.
 const CLEARLY: f64 = 0.005;
 
-/// How much better than the validation nodes the training nodes must be scored, after one epoch, for lazy dropout to be
-/// worth a trial where it is not expected to help; so it is where the start was ended early.
+/// How much better than the validation nodes the training nodes must be scored, after the start or one epoch, for lazy dropout
+/// to be worth a trial where it is not expected to help; so it is where the start was ended early. If it is so after the start
+/// already, it comes first.
 const OVERFITTED: f64 = 0.05;
 
 /// A network that has been started; where there was a choice, one epoch further, or two.
@@ -71,6 +72,8 @@ pub(super) enum Ending {
 /// A network that was scored: after its start, or after the epoch it was tried for.
 pub(super) struct Scored {
     pub(super) point: HistoryPoint,
+    /// Score on the training nodes, where somebody wanted to know.
+    train: Option<f64>,
     /// Its own, whatever is decided later.
     pub(super) config: Config,
     pub(super) network: Arc<Network>,
@@ -92,7 +95,7 @@ impl Opening<'_> {
         let better = self.tried.as_ref().is_none_or(|best| point.val > best.point.val);
         if better {
             let (config, network) = (candidate.config.clone(), Arc::new(candidate.engine.network().clone()));
-            self.tried = Some(Scored { point, config, network });
+            self.tried = Some(Scored { point, train: None, config, network });
         }
     }
 
@@ -147,10 +150,8 @@ impl<'r> Best<'r> {
         self.first().and_then(|first| first.point.val).unwrap_or(f64::NEG_INFINITY)
     }
 
-    /// Whether the training nodes are scored clearly better than the validation nodes.
     fn overfitted(&self) -> bool {
-        let scores = self.first().and_then(|first| first.train.zip(first.point.val));
-        scores.is_some_and(|(train, val)| train - val >= OVERFITTED)
+        self.first().is_some_and(|first| overfits(first.train, &first.point))
     }
 
     /// Gives back everything that can be made again.
@@ -179,6 +180,11 @@ impl<'r> Best<'r> {
     }
 }
 
+/// Whether the training nodes are scored clearly better than the validation nodes.
+fn overfits(train: Option<f64>, point: &HistoryPoint) -> bool {
+    train.zip(point.val).is_some_and(|(train, val)| train - val >= OVERFITTED)
+}
+
 /// A setting to try, when, and by how much it has to be better to be taken.
 struct Change {
     apply: Box<dyn Fn(&mut Config)>,
@@ -195,6 +201,19 @@ enum When {
 impl Change {
     fn new(margin: f64, apply: impl Fn(&mut Config) + 'static) -> Self {
         Self { apply: Box::new(apply), when: When::Always, margin }
+    }
+
+    /// The candidate has this kind of lazy dropout from now on, and the one it had is tried: the same is taken in the end.
+    fn comes_first(&mut self, candidate: &mut Candidate<'_>) {
+        let before = candidate.config.train.lazy_dropout.or(LazyDropout::Off);
+        (self.apply)(&mut candidate.config);
+        candidate.engine.set_lazy_dropout(candidate.config.train.lazy_dropout);
+        *self = Self::lazy_dropout(-self.margin, before);
+    }
+
+    /// The other kind of lazy dropout, to be better by a margin.
+    fn lazy_dropout(margin: f64, kind: LazyDropout) -> Self {
+        Self::new(margin, move |c| c.train.lazy_dropout = Auto::Set(kind))
     }
 }
 
@@ -252,16 +271,22 @@ impl Run<'_> {
     pub(super) fn start(&self, rate_factor: f64, opening: &mut Opening<'_>) -> Result<Opened<'_>> {
         // An earlier start has diverged.
         opening.tried = None;
-        let (base, changes) = questions(&self.config, &self.outline);
+        let (base, mut changes) = questions(&self.config, &self.outline);
         let mut started = Started { rate_factor, states: Vec::new() };
         let mut base = self.candidate(base, &mut started, &mut opening.seconds)?;
-        if self.open(&mut base, started.report(), opening)? == Control::Stop
+        let unsure = changes.iter().position(|change| change.when == When::Overfitted);
+        let whose = if unsure.is_some() { Whose::All } else { Whose::Scored };
+        if self.open(&mut base, started.report(), whose, opening)? == Control::Stop
             && let Some(ended) = opening.ended(Ending::Observer)
         {
             return Ok(Opened::Ended(Box::new(ended)));
         }
         if changes.is_empty() {
             return Ok(Opened::Ready(Box::new(base)));
+        }
+        let overfits = opening.zero.as_ref().is_some_and(|zero| overfits(zero.train, &zero.point));
+        if let Some(i) = unsure.filter(|_| overfits || started.learned_by_heart()) {
+            changes[i].comes_first(&mut base);
         }
         while base.laps.is_empty() || climbs(&base, opening) {
             if let Err(e) = self.try_epoch(&mut base, opening) {
@@ -295,6 +320,7 @@ impl Run<'_> {
         &self,
         base: &mut Candidate<'_>,
         report: Option<StartReport>,
+        whose: Whose,
         opening: &mut Opening<'_>,
     ) -> Result<Control> {
         let Candidate { config, sides, engine, .. } = base;
@@ -310,11 +336,12 @@ impl Run<'_> {
             return Ok(Control::Continue);
         }
         let mut clock = Stopwatch::new();
-        let point = self
-            .read_logits(engine, sides, Whose::Scored, |logits| self.point(logits, 0, train_seconds, loss))?;
+        let (point, train) = self.read_logits(engine, sides, whose, |logits| {
+            (self.point(logits, 0, train_seconds, loss), self.train_score(logits, whose))
+        })?;
         opening.seconds.eval += clock.lap();
         let network = Arc::new(engine.network().clone());
-        opening.zero = Some(Scored { point, config: config.clone(), network });
+        opening.zero = Some(Scored { point, train, config: config.clone(), network });
         let seconds = Seconds { train: train_seconds, total: self.watch.seconds(), ..opening.seconds };
         Ok(opening.observer.event(&Event::Epoch {
             epoch: 0,
@@ -385,6 +412,11 @@ impl Run<'_> {
         })
     }
 
+    /// Score on the training nodes, where their logits are there.
+    fn train_score(&self, logits: &Mat, whose: Whose) -> Option<f64> {
+        if whose == Whose::All { self.score_of(logits, &self.data.split.train) } else { None }
+    }
+
     /// The next epoch of a candidate, scored and told.
     fn try_epoch(&self, candidate: &mut Candidate<'_>, opening: &mut Opening<'_>) -> Result<()> {
         let seconds = &mut opening.seconds;
@@ -399,8 +431,7 @@ impl Run<'_> {
         // After the first epoch training nodes are scored as well, to see whether they are learnt by heart.
         let whose = if ran == 0 { Whose::All } else { Whose::Scored };
         let (point, train) = self.read_logits(engine, sides, whose, |logits| {
-            let train = if ran == 0 { self.score_of(logits, &self.data.split.train) } else { None };
-            (self.point(logits, ran + 1, seconds.start, loss), train)
+            (self.point(logits, ran + 1, seconds.start, loss), self.train_score(logits, whose))
         })?;
         laps.push(Lap { point, train, refreshes: engine.telemetry().len(), network: None });
         seconds.eval += clock.lap();
@@ -462,8 +493,7 @@ fn questions(config: &Config, data: &Outline) -> (Config, Vec<Change>) {
         if lazy {
             // With several labels per node the scores of training nodes tell too little.
             let when = if few || data.shape.multi_label { When::Always } else { When::Overfitted };
-            let change = Change::new(CLEARLY, move |c| c.train.lazy_dropout = Auto::Set(other));
-            changes.push(Change { when, ..change });
+            changes.push(Change { when, ..Change::lazy_dropout(CLEARLY, other) });
         }
     }
     if n.operator == Auto::Auto && n.layer == "sage" {

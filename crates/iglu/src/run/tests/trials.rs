@@ -163,3 +163,53 @@ fn a_start_cut_off_at_any_moment_keeps_a_network_with_its_own_configuration() {
     }
     assert!(kept.iter().all(|&n| n > 1) && kept.iter().sum::<usize>() > 5, "{kept:?}");
 }
+
+/// A start that has learned noise is followed by dropout first, and what is taken is what was better.
+#[test]
+fn what_a_start_has_learned_by_heart_decides_what_comes_first() {
+    const NODES: u32 = 6000;
+    let key = Key::new(21);
+    let data = |noise: f64| {
+        let edges: Vec<[u32; 2]> = (0..NODES).map(|i| [i, (i + 1) % NODES]).collect();
+        let graph = Graph::from_edges(NODES as usize, &edges, EdgeOptions::default()).unwrap();
+        let x = Mat::from_vec(
+            NODES as usize,
+            16,
+            (0..u64::from(NODES) * 16).map(|i| key.unit(i) as Real - 0.5).collect(),
+        );
+        let label = |i: u32| {
+            let random = key.with("label").unit(u64::from(i));
+            let told = if x.row(i as usize)[0] > 0.0 { 1 } else { 0 };
+            if random < noise { i32::from(random < 0.5 * noise) } else { told }
+        };
+        let labels = Labels::Classes { ids: (0..NODES).map(label).collect(), classes: 2 };
+        let split =
+            Split { train: (0..4200).collect(), val: (4200..5200).collect(), test: (5200..NODES).collect() };
+        Dataset::new("noise", graph, Features::Dense(x), labels, split)
+    };
+    let mut config = Config::default();
+    config.network.hidden = Auto::Set(64);
+    config.train.epochs = Auto::Set(2);
+    config.network.operator = Auto::Set(Norm::Mean);
+    for (noise, expect) in [(0.0, None), (0.9, Some(LazyDropout::Free))] {
+        let mut witness = Witness::default();
+        let trained = Fit::new(&config, &data(noise)).run(&mut witness).unwrap();
+        let first = |e: &Event| match e {
+            Event::Tried { config, scores, .. } if scores.epoch == 1 => {
+                Some((config.train.lazy_dropout.or(LazyDropout::Matched), scores.val.unwrap()))
+            }
+            _ => None,
+        };
+        let tried: Vec<(LazyDropout, f64)> = witness.events.iter().filter_map(first).collect();
+        let kinds: Vec<LazyDropout> = tried.iter().map(|(kind, _)| *kind).collect();
+        let decided = trained.model.config().train.lazy_dropout;
+        match expect {
+            None => assert_eq!((&kinds[..], decided), (&[LazyDropout::Off][..], Auto::Set(LazyDropout::Off))),
+            Some(kind) => {
+                assert_eq!(kinds, [kind, LazyDropout::Off]);
+                let better = tried[1].1 <= tried[0].1 - 0.005;
+                assert_eq!(decided, Auto::Set(if better { kind } else { LazyDropout::Off }), "{tried:?}");
+            }
+        }
+    }
+}
