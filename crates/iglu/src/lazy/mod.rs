@@ -24,7 +24,7 @@ pub use engine::{Engine, StepTime};
 pub use objective::{Centre, Lazy};
 pub use passes::POLISH_RATE;
 pub use start::{Judge, StartReport, Verdict, start_dropout, start_tail};
-pub use state::{EngineNumbers, EngineState};
+pub use state::{EngineNumbers, EngineState, TailState};
 
 use crate::config::{Config, Proximal};
 

@@ -50,7 +50,33 @@ pub struct EngineNumbers {
     pub telemetry: Vec<RefreshPoint>,
 }
 
+/// What the passes of the tail after a start leave beside parameters.
+#[derive(Debug, Clone)]
+pub struct TailState {
+    /// Optimisers of the layers of the tail.
+    moments: Vec<OptimState>,
+    passes: Vec<u64>,
+    serial: usize,
+}
+
 impl Engine<'_> {
+    /// What the passes of the tail have left, before the first epoch.
+    pub fn tail_state(&self) -> TailState {
+        let moments = self.optimisers[self.tail_from()..].iter().map(|o| o.state().clone()).collect();
+        TailState { moments, passes: self.pass_clock.clone(), serial: self.serial }
+    }
+
+    /// Goes on from there, with a network that has the parameters.
+    pub fn restore_tail(&mut self, state: &TailState) -> Result<()> {
+        let from = self.tail_from();
+        for (optimiser, moments) in self.optimisers[from..].iter_mut().zip(&state.moments) {
+            optimiser.restore(moments.clone())?;
+        }
+        self.pass_clock.clone_from(&state.passes);
+        self.serial = state.serial;
+        Ok(())
+    }
+
     /// Whether the engine can be put away before epoch `next` (from 0) of `epochs`: it then starts with a refresh of
     /// everything that is stale.
     pub fn can_pause(&self, next: usize, epochs: usize) -> bool {

@@ -5,7 +5,7 @@
 use super::{EPOCHS, Outline, Run, Whose};
 use crate::config::{Auto, Config, HIDDEN, Head, LazyDropout, Order, Proximal, Start, TrainConfig};
 use crate::lazy::plan::Plan;
-use crate::lazy::{Engine, EngineState, Judge, StartReport, Verdict, start_dropout, start_tail};
+use crate::lazy::{Engine, EngineState, Judge, StartReport, TailState, Verdict, start_dropout, start_tail};
 use crate::network::Network;
 use crate::observe::{Control, Event, HistoryPoint, Observer, Seconds, Stopwatch};
 use crate::side::{Side, Sides};
@@ -232,10 +232,10 @@ fn decide_start(t: &mut TrainConfig, started: Option<Start>) {
     t.start_tail = Auto::Set(start_tail(t, kind));
 }
 
-/// A network after a start that saw no graph (`operator: None`), or settled on a graph.
+/// A network after a start that saw no graph, or settled on a graph.
 struct StartState {
     start: StartKey,
-    operator: Option<Auto<Norm>>,
+    settled: Option<(Auto<Norm>, TailState)>,
     network: Network,
     report: Option<StartReport>,
 }
@@ -250,7 +250,8 @@ impl Started {
     /// The furthest state that fits a configuration.
     fn find(&self, config: &Config) -> Option<&StartState> {
         let start = start_key(&config.train);
-        let fitting = |operator| self.states.iter().find(|s| s.start == start && s.operator == operator);
+        let operator = |s: &StartState| s.settled.as_ref().map(|(operator, _)| *operator);
+        let fitting = |wanted| self.states.iter().find(|s| s.start == start && operator(s) == wanted);
         fitting(Some(config.network.operator)).or_else(|| fitting(None))
     }
 
@@ -373,21 +374,25 @@ impl Run<'_> {
         seconds.prepare += clock.lap();
         let (report, settled) = if let Some(known) = started.find(&config) {
             engine.network_mut().take_params(&known.network);
-            (known.report, known.operator.is_some())
+            if let Some((_, tail)) = &known.settled {
+                engine.restore_tail(tail)?;
+            }
+            (known.report, known.settled.is_some())
         } else {
             let report = engine.warm_start(&mut *self.judge(&sides.full))?;
             decide_start(&mut config.train, report.map(StartReport::kind));
             if report.is_none_or(|report| report.kind() != Start::Hops) {
                 let network = engine.network().clone();
                 let start = start_key(&config.train);
-                started.states.push(StartState { start, operator: None, network, report });
+                started.states.push(StartState { start, settled: None, network, report });
             }
             (report, false)
         };
         engine.settle(report.filter(|_| !settled).map(StartReport::kind))?;
         if !settled {
-            let (start, operator) = (start_key(&config.train), Some(config.network.operator));
-            started.states.push(StartState { start, operator, network: engine.network().clone(), report });
+            let (start, network) = (start_key(&config.train), engine.network().clone());
+            let settled = Some((config.network.operator, engine.tail_state()));
+            started.states.push(StartState { start, settled, network, report });
         }
         seconds.start += clock.lap();
         Ok(Candidate { config, sides, engine, laps: Vec::new() })
