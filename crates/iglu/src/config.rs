@@ -241,6 +241,9 @@ pub struct TrainConfig {
     pub passes: Auto<usize>,
     /// Passes of the tail per visit; auto: as `passes`.
     pub tail_passes: Auto<usize>,
+    /// Share of the steps of a visit of the tail, the last ones, over which its parameters are averaged; auto: 0.5 in the
+    /// order `inverted` with a proximal term, else 0.
+    pub average: Auto<f64>,
     /// Scale of mini-batch gradients.
     pub gradient: GradientScale,
     /// Share of alpha's entries dropped in lazy passes (the released arXiv script).
@@ -278,6 +281,7 @@ impl Default for TrainConfig {
             frequency: 1.0,
             passes: Auto::Auto,
             tail_passes: Auto::Auto,
+            average: Auto::Auto,
             gradient: GradientScale::Unbiased,
             alpha_dropout: 0.0,
             lazy_dropout: Auto::Auto,
@@ -439,6 +443,7 @@ impl Config {
         }
         positive("train.frequency", t.frequency)?;
         positive("train.lambda", t.lambda)?;
+        share("train.average", t.average.or(0.0))?;
         share("train.alpha_dropout", t.alpha_dropout)?;
         share("train.start_dropout", t.start_dropout.or(0.0))?;
         positive("optim.lr", self.optim.lr)?;

@@ -389,6 +389,11 @@ impl Network {
         self.layers[from - 1..].iter().flat_map(|l| &l.params).collect()
     }
 
+    /// The same, writable.
+    pub fn params_from_mut(&mut self, from: usize) -> Vec<&mut Mat> {
+        self.layers[from - 1..].iter_mut().flat_map(|l| &mut l.params).collect()
+    }
+
     /// Batch norm statistics of layers `from..=L`, in the order of their chain.
     pub fn norms_from(&self, from: usize) -> Vec<NormState> {
         self.layers[from - 1..].iter().flat_map(|l| l.norms.clone()).collect()

@@ -26,14 +26,19 @@ pub use passes::POLISH_RATE;
 pub use start::{Judge, StartReport, Verdict, start_dropout, start_tail};
 pub use state::{EngineNumbers, EngineState, TailState};
 
-use crate::config::{Config, Proximal};
+use crate::config::{Config, Order, Proximal};
 
 /// Passes per visit: 2 where a proximal term lets one refresh pay for several, else 1.
 pub fn passes(config: &Config) -> usize {
-    let proximal = config.train.proximal != Proximal::Off;
-    config.train.passes.or(if proximal && config.train.order == crate::config::Order::Inverted {
-        2
-    } else {
-        1
-    })
+    config.train.passes.or(if is_held(config) { 2 } else { 1 })
+}
+
+/// Share of the steps of a visit of the tail, the last ones, over which its parameters are averaged.
+pub fn average(config: &Config) -> f64 {
+    config.train.average.or(if is_held(config) { 0.5 } else { 0.0 })
+}
+
+/// Whether a proximal term holds lazy layers while the tail is trained on the loss: not as printed or released.
+fn is_held(config: &Config) -> bool {
+    config.train.proximal != Proximal::Off && config.train.order == Order::Inverted
 }

@@ -7,7 +7,7 @@ use super::refresh::Pull;
 use crate::config::{Batch, GradientScale, LazyDropout};
 use crate::kernels::rowwise::Mask;
 use crate::network::{Network, Sight};
-use crate::optim::Optimiser;
+use crate::optim::{Mean, Optimiser};
 use crate::program::{Call, Dropping, Lanes, Norms, RowSet};
 use crate::rng::Key;
 use crate::{Mat, Real, Result, Table};
@@ -166,11 +166,13 @@ impl Engine<'_> {
     ) -> Result<f64> {
         let rates: Vec<f64> = (0..visit.len()).map(|b| rate(self, b as f64 / visit.len() as f64)).collect();
         let unbiased = self.config.train.gradient == GradientScale::Unbiased;
+        let unaveraged = visit.len() - (super::average(&self.config) * visit.len() as f64) as usize;
+        let mut mean = Mean::default();
         let Self { tail, caches, side, network, optimisers, lanes, loss, rows, key, interrupt, .. } = self;
         let program = tail.as_ref().expect("a plan with a tail has its program");
         let job = caches.job(program, side);
         let mut total = 0.0;
-        for (batch, lr) in visit.iter().zip(rates) {
+        for (step, (batch, lr)) in visit.iter().zip(rates).enumerate() {
             let scale = if unbiased { rows.len() as f64 / batch.len() as f64 } else { loss.denominator() };
             let dropping = Dropping::AsBuilt(dropout_key(*key, k, optimisers[k].clock()));
             let params = network.params_from(k);
@@ -182,8 +184,12 @@ impl Engine<'_> {
                 break;
             }
             update(network, optimisers, k, lr, lanes.gradient());
+            if step >= unaveraged {
+                mean.add(&network.params_from(k).iter().map(|p| p.data()).collect::<Vec<_>>());
+            }
         }
         drop(job);
+        mean.write(&mut network.params_from_mut(k).into_iter().map(Mat::data_mut).collect::<Vec<_>>());
         (k..=self.network.depth()).for_each(|m| self.caches.mark_trained(m));
         Ok(total)
     }

@@ -13,7 +13,9 @@ use crate::optim::Method;
 use crate::program::Dropping;
 use crate::rng::Key;
 use crate::side::Sides;
-use crate::{Activation, Dataset, EdgeOptions, Features, Graph, Labels, Mat, Real, Relation, Split, Storage};
+use crate::{
+    Activation, Dataset, EdgeOptions, Features, Graph, Interrupt, Labels, Mat, Real, Relation, Split, Storage,
+};
 use std::sync::Arc;
 
 const N: usize = 60;
@@ -339,6 +341,39 @@ fn one_full_batch_step_is_the_same_under_both_scales_for_lazy_layers() {
         })
     };
     assert_same(&after(GradientScale::Unbiased), &after(GradientScale::Released), "layer 1");
+}
+
+/// A visit of the tail ends at the mean of what its last steps left, each of which an interrupted visit shows.
+#[test]
+fn the_tail_leaves_the_mean_of_its_last_steps() {
+    let data = dataset(false, false);
+    let mut c = config(Order::Inverted);
+    // Two passes over 30 rows.
+    (c.train.batch, c.train.tail_passes) = (Batch::Size(10), Auto::Set(2));
+    let after = |average: f64, interrupt: Interrupt| {
+        let mut c = c.clone();
+        c.train.average = Auto::Set(average);
+        with_engine(&c, &data, |e| {
+            e.refresh_everything();
+            e.set_interrupt(&interrupt);
+            let _ = e.train_tail(e.tail_from(), Moment { epoch: 0, epochs: 10, part: 0, parts: 1 });
+            e.network.params_from(e.tail_from()).into_iter().cloned().collect::<Vec<Mat>>()
+        })
+    };
+    let sixth = after(0.0, Interrupt::new());
+    let each = [after(0.0, Interrupt::after(4)), after(0.0, Interrupt::after(5)), sixth.clone()];
+    let mut mean = each[0].clone();
+    for (i, m) in mean.iter_mut().enumerate() {
+        let numbers = |step: &[Mat], at: usize| step[i].data()[at];
+        for (at, value) in m.data_mut().iter_mut().enumerate() {
+            *value = each.iter().map(|step| numbers(step, at)).sum::<Real>() / 3.0;
+        }
+    }
+    assert_same(&after(0.5, Interrupt::new()), &mean, "the last three of six");
+    assert_same(&after(0.2, Interrupt::new()), &sixth, "the last one");
+    let distance =
+        mean[0].data().iter().zip(sixth[0].data()).map(|(a, b)| f64::from((a - b).abs())).sum::<f64>();
+    assert!(distance > 1e-3, "the mean is the last step's");
 }
 
 /// Parts of an epoch at frequency 2 see every row once, with a refresh before each.

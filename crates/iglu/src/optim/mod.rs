@@ -19,10 +19,12 @@
 //! It does not know what a layer is, where gradients come from or how the learning rate moves: that is a
 //! [`Schedule`].
 
+mod mean;
 mod schedule;
 #[cfg(test)]
 mod tests;
 
+pub use mean::Mean;
 pub use schedule::{Progress, Schedule};
 
 use crate::kernels::adam;

@@ -36,6 +36,9 @@ const COPIES: u64 = 9;
 /// a score, the first epoch of one that has had two, the two gradients, and what lies idle between them.
 const TRIED: u64 = 14;
 
+/// Copies of the tail's parameters meanwhile: their mean, and two moments with each of two starts that have settled.
+const TRIED_TAIL: u64 = 5;
+
 /// Everything of size that training holds at its peak, the largest first.
 ///
 /// ```
@@ -169,13 +172,15 @@ impl Sizes<'_> {
             item("aggregates", engines * self.aggregates(), cached),
             item("gradients of embeddings", engines * self.gradients(), cached),
             item("work space", engines * self.work(), narrower),
-            item("parameters and optimiser", self.copies(networks, engines) * 4 * self.params(), narrower),
+            item("parameters and optimiser", 4 * self.numbers(networks, engines), narrower),
         ]
     }
 
-    /// How many times the parameters are there.
-    fn copies(&self, networks: u64, engines: u64) -> u64 {
-        if networks > 1 { TRIED + engines * self.lanes() } else { COPIES + self.lanes() }
+    /// Parameters and what there is of their size.
+    fn numbers(&self, networks: u64, engines: u64) -> u64 {
+        let copies = if networks > 1 { TRIED + engines * self.lanes() } else { COPIES + self.lanes() };
+        let tail: u64 = self.network.layers()[self.network.graph_layers() - 1..].iter().map(size).sum();
+        copies * self.params() + if networks > 1 { TRIED_TAIL } else { 1 } * tail
     }
 
     /// Copies in which the gradients of a step are summed.
