@@ -64,9 +64,9 @@ impl Machine {
         *best = best.max(limits::product(product));
     }
 
-    /// Measures the products and the random reads of some work, twice.
+    /// Measures the products and the random reads of some work, and the square product, twice.
     pub fn measure(&mut self, work: &Work) {
-        let products: BTreeSet<Product> = work.products.iter().map(|r| r.product).collect();
+        let products: BTreeSet<Product> = work.products.iter().map(|r| r.product).chain([SQUARE]).collect();
         let tables: BTreeSet<(usize, usize)> =
             work.gathered.iter().map(|g| (table_rows(g.rows, g.cols), g.cols)).collect();
         for _ in 0..2 {
