@@ -32,12 +32,12 @@ const RETAINED: u64 = 32 << 20;
 /// two gradients that are compared. Those of a mini-batch come on top.
 const COPIES: u64 = 9;
 
-/// The same while alternatives are tried: two networks with moments, three starts that others may share, the first that had
-/// a score, the first epoch of one that has had two, the two gradients, and what lies idle between them.
-const TRIED: u64 = 14;
+/// The same while alternatives are tried: two networks with moments, two starts that another may take over, the first that
+/// had a score, the first epoch of one that has had two, the best of them, the two gradients, and what lies idle between them.
+const TRIED: u64 = 13;
 
-/// Copies of the tail's parameters meanwhile: their mean, and two moments with each of two starts that have settled.
-const TRIED_TAIL: u64 = 5;
+/// Copies of the tail's parameters meanwhile: their mean, and two moments with a start that has settled.
+const TRIED_TAIL: u64 = 3;
 
 /// Everything of size that training holds at its peak, the largest first.
 ///

@@ -243,10 +243,21 @@ struct StartState {
 /// What candidates can take over from earlier ones.
 struct Started {
     rate_factor: f64,
+    /// How the first start went.
+    first: Option<StartReport>,
     states: Vec<StartState>,
+    /// Whether anybody may come to take something over.
+    awaited: bool,
 }
 
 impl Started {
+    /// Keeps a state for those to come.
+    fn push(&mut self, state: impl FnOnce() -> StartState) {
+        if self.awaited {
+            self.states.push(state());
+        }
+    }
+
     /// The furthest state that fits a configuration.
     fn find(&self, config: &Config) -> Option<&StartState> {
         let start = start_key(&config.train);
@@ -257,12 +268,7 @@ impl Started {
 
     /// Whether the first start was ended early, because the network learned its training nodes by heart.
     fn learned_by_heart(&self) -> bool {
-        self.report().is_some_and(|report| report.by_heart)
-    }
-
-    /// How the first start went.
-    fn report(&self) -> Option<StartReport> {
-        self.states.first().and_then(|state| state.report)
+        self.first.is_some_and(|report| report.by_heart)
     }
 }
 
@@ -273,11 +279,12 @@ impl Run<'_> {
         // An earlier start has diverged.
         opening.tried = None;
         let (base, mut changes) = questions(&self.config, &self.outline);
-        let mut started = Started { rate_factor, states: Vec::new() };
+        let mut started =
+            Started { rate_factor, first: None, states: Vec::new(), awaited: !changes.is_empty() };
         let mut base = self.candidate(base, &mut started, &mut opening.seconds)?;
         let unsure = changes.iter().position(|change| change.when == When::Overfitted);
         let whose = if unsure.is_some() { Whose::All } else { Whose::Scored };
-        if self.open(&mut base, started.report(), whose, opening)? == Control::Stop
+        if self.open(&mut base, started.first, whose, opening)? == Control::Stop
             && let Some(ended) = opening.ended(Ending::Observer)
         {
             return Ok(Opened::Ended(Box::new(ended)));
@@ -295,13 +302,15 @@ impl Run<'_> {
             }
         }
         let mut best = Best::Awake(Box::new(base));
-        for change in changes {
+        let last = changes.len() - 1;
+        for (i, change) in changes.into_iter().enumerate() {
             let overfits = || started.learned_by_heart() || best.overfitted();
             if change.when == When::Overfitted && !overfits() {
                 continue;
             }
             let mut config = best.config().clone();
             (change.apply)(&mut config);
+            started.awaited = i < last;
             if rests(&config, self.trials) {
                 best = best.rest();
             }
@@ -381,18 +390,30 @@ impl Run<'_> {
         } else {
             let report = engine.warm_start(&mut *self.judge(&sides.full))?;
             decide_start(&mut config.train, report.map(StartReport::kind));
+            started.first = started.first.or(report);
             if report.is_none_or(|report| report.kind() != Start::Hops) {
-                let network = engine.network().clone();
                 let start = start_key(&config.train);
-                started.states.push(StartState { start, settled: None, network, report });
+                started.push(|| StartState {
+                    start,
+                    settled: None,
+                    network: engine.network().clone(),
+                    report,
+                });
             }
             (report, false)
         };
+        if !started.awaited {
+            started.states.clear();
+        }
         engine.settle(report.filter(|_| !settled).map(StartReport::kind))?;
         if !settled {
-            let (start, network) = (start_key(&config.train), engine.network().clone());
-            let settled = Some((config.network.operator, engine.tail_state()));
-            started.states.push(StartState { start, settled, network, report });
+            let start = start_key(&config.train);
+            started.push(|| StartState {
+                start,
+                settled: Some((config.network.operator, engine.tail_state())),
+                network: engine.network().clone(),
+                report,
+            });
         }
         seconds.start += clock.lap();
         Ok(Candidate { config, sides, engine, laps: Vec::new() })
