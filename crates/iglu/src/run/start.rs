@@ -25,6 +25,9 @@ const CLEARLY: f64 = 0.005;
 /// already, it comes first.
 const OVERFITTED: f64 = 0.05;
 
+/// Neighbours on average from which on the symmetric operator is likely to be the better one of `sage`.
+const MANY_NEIGHBOURS: usize = 32;
+
 /// A network that has been started; where there was a choice, one epoch further, or two.
 pub(super) struct Candidate<'r> {
     pub(super) config: Config,
@@ -522,11 +525,14 @@ fn questions(config: &Config, data: &Outline) -> (Config, Vec<Change>) {
             changes.push(Change { when, ..Change::lazy_dropout(CLEARLY, other) });
         }
     }
+    let can_try = can_try(config, data);
     if n.operator == Auto::Auto && n.layer == "sage" {
-        n.operator = Auto::Set(Norm::Mean);
-        changes.push(Change::new(0.0, |c| c.network.operator = Auto::Set(Norm::Sym)));
+        let many = can_try && data.entries >= MANY_NEIGHBOURS * data.nodes;
+        let (likely, other) = if many { (Norm::Sym, Norm::Mean) } else { (Norm::Mean, Norm::Sym) };
+        n.operator = Auto::Set(likely);
+        changes.push(Change::new(0.0, move |c| c.network.operator = Auto::Set(other)));
     }
-    if !can_try(config, data) {
+    if !can_try {
         changes.clear();
     }
     (base, changes)

@@ -99,6 +99,33 @@ fn nothing_is_tried_where_an_epoch_is_dear() {
     check(&|d| (d.nodes, d.shape.features, d.sparse) = (1 << 16, 5 << 10, true), true);
 }
 
+/// Both operators are tried; the symmetric one comes first where nodes have many neighbours.
+#[test]
+fn the_likely_operator_is_tried_first() {
+    let tried = |neighbours: u32, change: fn(&mut Dataset)| {
+        let mut data = ring();
+        let edges: Vec<[u32; 2]> =
+            (0..NODES).flat_map(|i| (1..=neighbours / 2).map(move |step| [i, (i + step) % NODES])).collect();
+        data.graph = Graph::from_edges(NODES as usize, &edges, EdgeOptions::default()).unwrap();
+        change(&mut data);
+        let mut witness = Witness::default();
+        let trained = Fit::new(&small(), &data).run(&mut witness).unwrap();
+        let mut operators = Vec::new();
+        for event in &witness.events {
+            if let Event::Tried { config, .. } = event
+                && !operators.contains(&config.network.operator)
+            {
+                operators.push(config.network.operator);
+            }
+        }
+        (operators, trained.model.config().network.operator)
+    };
+    let [mean, sym] = [Norm::Mean, Norm::Sym].map(Auto::Set);
+    assert_eq!(tried(30, |_| ()).0, [mean, sym]);
+    assert_eq!(tried(32, |_| ()).0, [sym, mean]);
+    assert_eq!(tried(32, |d| d.split.val.clear()), (vec![], mean), "nobody could tell");
+}
+
 /// The started network has a score before alternatives are tried; who stops there keeps it, and nothing to go on from.
 #[test]
 fn the_start_is_scored_and_kept_when_the_trials_are_stopped() {
