@@ -242,7 +242,7 @@ pub struct TrainConfig {
     /// Passes of the tail per visit; auto: as `passes`.
     pub tail_passes: Auto<usize>,
     /// Share of the steps of a visit of the tail, the last ones, over which its parameters are averaged; auto: 0.5 in the
-    /// order `inverted` with a proximal term, else 0.
+    /// order `inverted` with a proximal term where a pass of the tail has 8 batches or more, else 0.
     pub average: Auto<f64>,
     /// Scale of mini-batch gradients.
     pub gradient: GradientScale,

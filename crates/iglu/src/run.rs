@@ -287,7 +287,7 @@ fn decide(config: &Config, data: &Outline) -> Config {
     };
     c.train.epochs = Auto::Set(c.train.epochs.or(epochs));
     c.train.passes = Auto::Set(crate::lazy::passes(&c));
-    c.train.average = Auto::Set(crate::lazy::average(&c));
+    c.train.average = Auto::Set(crate::lazy::average(&c, data.train));
     c.network.hops = Auto::Set(c.network.hops.or(hops(data)));
     let inputs = data.shape.features * (1 + c.network.hops.or(1));
     c.network.hidden =

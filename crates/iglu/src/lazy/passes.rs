@@ -4,7 +4,7 @@ use super::batches::{self, PassOf};
 use super::engine::{Engine, Moment};
 use super::objective::{Centre, Lazy, Task};
 use super::refresh::Pull;
-use crate::config::{Batch, GradientScale, LazyDropout};
+use crate::config::{GradientScale, LazyDropout};
 use crate::kernels::rowwise::Mask;
 use crate::network::{Network, Sight};
 use crate::optim::{Mean, Optimiser};
@@ -47,7 +47,7 @@ impl Engine<'_> {
     fn visit_batches(&mut self, k: usize, passes: usize, moment: Moment, tail: bool) -> Vec<Vec<u32>> {
         let rows = if tail { &self.rows } else { &self.reach[k] };
         let t = &self.config.train;
-        let batch = if tail && t.tail_batch != Batch::Auto { t.tail_batch } else { t.batch };
+        let batch = if tail { super::tail_batch(t) } else { t.batch };
         let size = batches::size(batch, rows.len());
         let mut all = Vec::new();
         for _ in 0..passes {
@@ -166,7 +166,8 @@ impl Engine<'_> {
     ) -> Result<f64> {
         let rates: Vec<f64> = (0..visit.len()).map(|b| rate(self, b as f64 / visit.len() as f64)).collect();
         let unbiased = self.config.train.gradient == GradientScale::Unbiased;
-        let unaveraged = visit.len() - (super::average(&self.config) * visit.len() as f64) as usize;
+        let unaveraged =
+            visit.len() - (super::average(&self.config, self.rows.len()) * visit.len() as f64) as usize;
         let mut mean = Mean::default();
         let Self { tail, caches, side, network, optimisers, lanes, loss, rows, key, interrupt, .. } = self;
         let program = tail.as_ref().expect("a plan with a tail has its program");

@@ -378,6 +378,21 @@ fn the_tail_leaves_the_mean_of_its_last_steps() {
     assert!(distance > 1e-3, "the mean is the last step's");
 }
 
+/// The mean of a few steps lags behind.
+#[test]
+fn few_batches_are_not_averaged() {
+    let mut c = config(Order::Inverted);
+    c.train.proximal = Proximal::Controlled;
+    assert_eq!([255, 256, 40_000].map(|rows| average(&c, rows)), [0.5; 3]);
+    assert_eq!([0, 1, 224].map(|rows| average(&c, rows)), [0.0; 3]);
+    c.train.tail_batch = Batch::Size(10_000);
+    assert_eq!([70_000, 70_001].map(|rows| average(&c, rows)), [0.0, 0.5]);
+    c.train.proximal = Proximal::Off;
+    assert_eq!(average(&c, 70_001), 0.0);
+    c.train.average = Auto::Set(0.2);
+    assert_eq!(average(&c, 10), 0.2);
+}
+
 /// Parts of an epoch at frequency 2 see every row once, with a refresh before each.
 #[test]
 fn frequency_two_refreshes_twice_per_epoch() {

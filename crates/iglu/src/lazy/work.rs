@@ -168,7 +168,7 @@ impl Engine<'_> {
             Step::TrainTail(_) => {
                 let train = &self.config.train;
                 let passes = train.tail_passes.or(super::passes(&self.config));
-                let batch = if train.tail_batch == Batch::Auto { train.batch } else { train.tail_batch };
+                let batch = super::tail_batch(train);
                 let tail = self.tail.as_ref();
                 tail.map_or_else(Work::default, |p| self.pass_work(p, self.rows.len(), passes, batch))
             }
