@@ -1,6 +1,6 @@
 //! What a pass over some rows costs: the dense products that the operations need, forward and backward.
 
-use super::{Op, Program, Value};
+use super::{Lanes, Op, Program, Value};
 use crate::kernels::limits::{Form, Product};
 
 /// What a pass computes besides the output.
@@ -22,10 +22,23 @@ pub struct Repeated {
 }
 
 impl Program {
-    /// Rows of a block.
-    pub(crate) fn block(&self) -> usize {
+    /// Rows of a block in a pass over `rows`: so many that a block lies in the second cache and its weights are used often.
+    /// Short passes, mini-batches, have an even number of equal blocks, so that no thread waits for the other's last one.
+    pub(crate) fn block(&self, rows: usize) -> usize {
+        const SHORT: usize = 8;
+        const LEAST: usize = 64;
         let widest = self.raw.widths.iter().max().copied().unwrap_or(0);
-        if widest > 512 { 512 } else { 256 }
+        let usual = if widest > 512 { 512 } else { 256 };
+        if !(2 * LEAST..=SHORT * usual).contains(&rows) {
+            return usual;
+        }
+        let nearest = (rows + usual / 2) / usual;
+        rows.div_ceil(nearest.max(1).next_multiple_of(2)).next_multiple_of(8)
+    }
+
+    /// Copies in which the parameter gradients of a pass over `rows` are summed.
+    pub(crate) fn lanes(&self, rows: usize) -> usize {
+        rows.div_ceil(self.block(rows)).min(Lanes::MOST)
     }
 
     /// Values whose gradient leads to something wanted.
@@ -44,7 +57,7 @@ impl Program {
     /// The products of a pass over `rows` rows in batches of `batch`, with dense inputs. What attention does to
     /// the neighbours' rows is not among them.
     pub fn products(&self, rows: usize, batch: usize, gradients: &Gradients) -> Vec<Repeated> {
-        let m = self.block().min(batch).max(1);
+        let m = self.block(batch).min(batch).max(1);
         let times = rows as f64 / m as f64;
         let live = self.live(gradients.params, gradients.values.iter().copied());
         let mut out = Vec::new();
@@ -84,6 +97,31 @@ mod tests {
         let h = b.activate(h, Activation::Relu);
         let y = b.linear("v", &[h], 2);
         b.finish(y)
+    }
+
+    /// A mini-batch has work for two threads, and no block that is nearly empty.
+    #[test]
+    fn blocks_of_a_mini_batch_are_alike() {
+        let narrow = program();
+        let mut b = Builder::default();
+        let x = b.input(Source::Embedding(0), 767);
+        let y = b.linear("w", &[x], 8);
+        let wide = b.finish(y);
+        for (program, usual) in [(&narrow, 256), (&wide, 512)] {
+            for rows in 128..=8 * usual {
+                let block = program.block(rows);
+                let (count, rest) = (rows.div_ceil(block), rows % block);
+                assert!(count % 2 == 0 && program.lanes(rows) == count, "{rows} rows: {count} blocks");
+                assert!(
+                    block <= usual * 3 / 2 && (rest == 0 || block - rest <= 8 * count),
+                    "{rows}: {block}, {rest}"
+                );
+            }
+            assert_eq!((program.block(100), program.block(1 << 20)), (usual, usual));
+            assert_eq!(program.lanes(1 << 20), Lanes::MOST);
+        }
+        assert_eq!([256, 512, 1024, 2048].map(|rows| narrow.block(rows)), [128, 256, 256, 256]);
+        assert_eq!([256, 512, 1031, 4096].map(|rows| wide.block(rows)), [128, 256, 520, 512]);
     }
 
     fn flops(gradients: &Gradients) -> f64 {

@@ -47,7 +47,7 @@ impl<'a> Job<'a> {
             lanes.iter().scan(0, |at, lane| Some(std::mem::replace(at, *at + lane.blocks.len()))).collect();
         let values = lanes.par_iter_mut().zip(firsts).map(|(lane, first)| {
             let block = |(b, ws): (usize, &mut Workspace<'a>)| {
-                self.objective(ws, (first + b) * self.block, objective)
+                self.objective(ws, self.span(rows, first + b).start, objective)
             };
             lane.blocks.iter_mut().enumerate().map(block).collect::<Vec<f64>>()
         });

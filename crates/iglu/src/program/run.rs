@@ -142,7 +142,6 @@ pub struct Job<'a> {
     inputs: Vec<Input<'a>>,
     /// The neighbours' program, and who listens to whom.
     neighbours: Option<(Box<Job<'a>>, &'a Pattern)>,
-    pub(super) block: usize,
     pool: Mutex<Vec<Workspace<'a>>>,
     /// Calls so far.
     calls: AtomicU64,
@@ -187,8 +186,7 @@ impl<'a> Job<'a> {
             let pattern = pattern.expect("attention needs to know who listens to whom");
             (Box::new(Self::new(&a.rows, vec![inputs[a.input]], None)), pattern)
         });
-        let (block, pool, calls) = (program.block(), Mutex::default(), AtomicU64::default());
-        Self { program, inputs, neighbours, block, pool, calls }
+        Self { program, inputs, neighbours, pool: Mutex::default(), calls: AtomicU64::default() }
     }
 
     /// The attended rows of a pass, for programs that have any.
@@ -262,11 +260,12 @@ impl<'a> Job<'a> {
     }
 
     fn blocks(&self, rows: RowSet<'_>) -> usize {
-        rows.len().div_ceil(self.block)
+        rows.len().div_ceil(self.program.block(rows.len()))
     }
 
     pub(super) fn span(&self, rows: RowSet<'_>, block: usize) -> Range<usize> {
-        block * self.block..((block + 1) * self.block).min(rows.len())
+        let size = self.program.block(rows.len());
+        block * size..((block + 1) * size).min(rows.len())
     }
 
     /// Value of an objective, without gradients.
@@ -278,7 +277,7 @@ impl<'a> Job<'a> {
         let one = |b: usize| {
             self.with_block(rows, self.span(rows, b), call.dropping, attended, |ws| {
                 context.forward(ws, 0..self.program.raw.ops.len());
-                self.objective(ws, b * self.block, objective)
+                self.objective(ws, self.span(rows, b).start, objective)
             })
         };
         (0..self.blocks(rows)).into_par_iter().map(one).collect::<Vec<f64>>().iter().sum()
@@ -364,7 +363,7 @@ impl<'a> Job<'a> {
         }
         let sweep = Sweep { context: self.context(call, &states), rows, live, attended };
         let blocks = self.blocks(rows);
-        let count = if lanes.is_some() { blocks.min(Lanes::MOST) } else { blocks };
+        let count = if lanes.is_some() { self.program.lanes(rows.len()) } else { blocks };
         let accumulators = match &mut lanes {
             Some(l) => {
                 let skip = self.program.inner_params();
@@ -407,7 +406,7 @@ impl<'a> Job<'a> {
         let Pass { call, rows, attended, .. } = *pass;
         let live = self.program.live(lanes.is_some(), wanted.iter().map(|w| w.value));
         let (blocks, skip) = (self.blocks(rows), self.program.inner_params());
-        let count = blocks.min(Lanes::MOST);
+        let count = self.program.lanes(rows.len());
         let sums: Vec<Option<&mut [Mat]>> = match &mut lanes {
             Some(l) => l.prepare(self.program, count).iter_mut().map(|g| Some(&mut g[skip..])).collect(),
             None => (0..count).map(|_| None).collect(),
@@ -464,12 +463,13 @@ impl<'a> Job<'a> {
         let first = blocks.start;
         for b in blocks {
             let span = self.span(sweep.rows, b);
+            let position = span.start;
             let pieces: Vec<_> = outs.iter_mut().map(|rest| rest.upto(sweep.rows, span.end)).collect();
             total += self.with_block(sweep.rows, span, sweep.context.dropping, sweep.attended, |ws| {
                 pieces.iter().for_each(|piece| piece.lend(self.program, ws));
                 let ops = 0..self.program.raw.ops.len();
                 sweep.context.forward(ws, ops.clone());
-                let value = self.objective(ws, b * self.block, objective);
+                let value = self.objective(ws, position, objective);
                 let into = if b == first { Into::Set } else { Into::Add };
                 let sums = grads.as_deref_mut().map(|sums| GradSums { sums, into });
                 sweep.context.backward(ws, ops, &sweep.live, sums);
@@ -544,7 +544,7 @@ impl<'a> Job<'a> {
     ) -> Vec<[f64; 2]> {
         let one = |b: usize| {
             let mut sums = vec![[0.0; 2]; width];
-            let work = |ws: &mut Workspace<'a>| add(b * self.block, ws, &mut sums);
+            let work = |ws: &mut Workspace<'a>| add(self.span(rows, b).start, ws, &mut sums);
             self.with_block(rows, self.span(rows, b), dropping, attended, work);
             sums
         };

@@ -190,9 +190,9 @@ impl Sizes<'_> {
         // What attention hears comes from many nodes.
         let inner = if self.attends() { Lanes::MOST } else { 0 };
         // One layer has nearly all parameters where they matter.
-        let largest = self.network.layers().iter().max_by_key(|l| size(l)).map_or(1, |l| l.program.block());
+        let largest = self.network.layers().iter().max_by_key(|l| size(l));
         // A whole gradient is put together from those of the layers.
-        (batch.div_ceil(largest).min(Lanes::MOST) + inner) as u64 + u64::from(exact)
+        (largest.map_or(1, |l| l.program.lanes(batch)) + inner) as u64 + u64::from(exact)
     }
 
     fn params(&self) -> u64 {

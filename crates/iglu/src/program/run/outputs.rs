@@ -42,7 +42,7 @@ impl Job<'_> {
                 rows.map(|(i, out)| put(first + i, out, y.row(i))).collect::<Vec<f64>>()
             })
         };
-        let blocks = out.data_mut().par_chunks_mut(self.block * width).enumerate();
+        let blocks = out.data_mut().par_chunks_mut(self.program.block(rows.len()) * width).enumerate();
         blocks.map(one).collect::<Vec<_>>().iter().flatten().sum()
     }
 
