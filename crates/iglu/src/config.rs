@@ -215,6 +215,8 @@ pub enum Start {
     Mlp,
     /// The same, but the first layer hears its neighbours: what it hears is known before training.
     Hops,
+    /// First the one, then the other for a few epochs.
+    Both,
     /// `mlp` with its epochs and dropout chosen on validation.
     Tried,
 }
@@ -255,13 +257,13 @@ pub struct TrainConfig {
     pub proximal: Proximal,
     /// Weight of the proximal term (its start, when controlled).
     pub lambda: f64,
-    /// How parameters start; auto: `mlp`, or `hops` where the graph tells far more than features alone.
+    /// How parameters start; auto: `mlp`, `both` where the graph tells more than features alone, `hops` where far more.
     pub start: Auto<Start>,
-    /// Epochs of the start.
+    /// Epochs of the start at most.
     pub start_epochs: usize,
     /// Dropout of the start; auto: 0.2, with `hops` 0.3.
     pub start_dropout: Auto<f64>,
-    /// Tail passes between the start and the first alpha; auto: 4, after a start with `hops` 2.
+    /// Tail passes between the start and the first alpha; auto: 4, after a start with hops 2.
     pub start_tail: Auto<usize>,
     /// Exact epochs at the end.
     pub polish: usize,

@@ -444,9 +444,10 @@ impl<'a> Run<'a> {
     fn engine(&self, config: &Config) -> Result<(Sides, Engine<'_>)> {
         self.interrupt.check()?;
         let fresh = Network::new(&config.network, &self.shape, config.seed)?;
-        if config.train.start == Auto::Set(Start::Hops) && !fresh.has_hops() {
+        let hears = matches!(config.train.start, Auto::Set(Start::Hops | Start::Both));
+        if hears && !fresh.has_hops() {
             let found = format!(
-                "hops, but the first layer of {} hears nobody before it is trained",
+                "a start with hops, but the first layer of {} hears nobody before it is trained",
                 config.network.layer
             );
             return Err(Error::usage("train.start", found, "use mlp"));

@@ -158,7 +158,7 @@ fn wrong_values_name_key_value_and_what_is_possible() {
         ("order=inverse", "expected `inverted`, `inverted-printed`, `backprop`, `exact`"),
         ("head=line", "network.head: \"line\"; expected `linear` or `conv`"),
         ("metric=acc", "expected `accuracy`, `f1-micro`, `f1-macro`, `roc-auc`, or `auto`"),
-        ("start=cold", "expected `random`, `mlp`, `hops`, `tried`, or `auto`"),
+        ("start=cold", "expected `random`, `mlp`, `hops`, `both`, `tried`, or `auto`"),
         ("cache=f64", "network.cache: \"f64\"; expected `f32` or `bf16`, or `auto`"),
         ("layer=3", "network.layer: 3; expected text"),
         ("each=[{k=1, hiden=3}]", "unknown field `hiden`"),

@@ -3,7 +3,7 @@
 use super::batches::BatchSource;
 use super::control::Control;
 use super::plan::{Plan, Step, refreshes};
-use super::start::{StartReport, start_tail};
+use super::start::start_tail;
 use crate::caches::Caches;
 use crate::chosen::Chosen;
 use crate::config::{Auto, Config, LazyDropout, Order, ScheduleKind, Start};
@@ -221,9 +221,12 @@ impl<'a> Engine<'a> {
 
     /// Warm start (where the configuration has one) and [`Engine::settle`]; returns the start's loss.
     pub fn begin(&mut self) -> Result<Option<f64>> {
-        let started = self.warm_start(&mut |_, _| None)?;
-        self.settle(started.map(StartReport::kind))?;
-        Ok(started.map(|s| s.loss))
+        let mut started = self.warm_start(&mut |_, _| None)?;
+        if let Some(report) = started.filter(|report| report.kind == Start::Both) {
+            started = Some(self.hear_hops(report, &mut |_, _| None)?);
+        }
+        self.settle(started.map(|report| report.kind))?;
+        Ok(started.map(|report| report.loss))
     }
 
     /// The initial steps of the plan; after a warm start of this kind also the first passes of the tail.

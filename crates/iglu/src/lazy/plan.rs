@@ -159,11 +159,12 @@ pub fn describe(config: &Config) -> Result<String> {
     let (hidden, note) = (n.hidden.or(HIDDEN), n.storage_note());
     let mut lines = vec![format!("network   {} x {hidden} ({}), {head}{note}", n.layers, n.layer)];
     if t.start != Auto::Set(Start::Random) {
-        let kind = if t.start == Auto::Set(Start::Hops) { Start::Hops } else { Start::Mlp };
+        let kind = if let Auto::Set(kind) = t.start { kind } else { Start::Mlp };
         let passes = start_tail(t, kind);
         let tail = if plan.tail > l { String::new() } else { format!(", then {passes} passes of the tail") };
         let sees = match t.start {
             Auto::Set(Start::Hops) => "with hops",
+            Auto::Set(Start::Both) => "without the graph and a few with hops",
             Auto::Auto => "without the graph (or with hops)",
             Auto::Set(_) => "without the graph",
         };

@@ -23,7 +23,7 @@ const CLEARLY: f64 = 0.005;
 /// How much better than the validation nodes the training nodes must be scored, after the start or one epoch, for lazy dropout
 /// to be worth a trial where it is not expected to help; so it is where the start was ended early. If it is so after the start
 /// already, it comes first.
-const OVERFITTED: f64 = 0.05;
+const OVERFITTED: f64 = 0.045;
 
 /// Neighbours on average from which on the symmetric operator is likely to be the better one of `sage`.
 const MANY_NEIGHBOURS: usize = 32;
@@ -384,7 +384,7 @@ impl Run<'_> {
         let (sides, mut engine) = self.engine(&config)?;
         engine.set_rate_factor(started.rate_factor);
         seconds.prepare += clock.lap();
-        let (report, settled) = if let Some(known) = started.find(&config) {
+        let (mut report, settled) = if let Some(known) = started.find(&config) {
             engine.network_mut().take_params(&known.network);
             if let Some((_, tail)) = &known.settled {
                 engine.restore_tail(tail)?;
@@ -392,9 +392,8 @@ impl Run<'_> {
             (known.report, known.settled.is_some())
         } else {
             let report = engine.warm_start(&mut *self.judge(&sides.full))?;
-            decide_start(&mut config.train, report.map(StartReport::kind));
-            started.first = started.first.or(report);
-            if report.is_none_or(|report| report.kind() != Start::Hops) {
+            decide_start(&mut config.train, report.map(|report| report.kind));
+            if report.is_none_or(|report| report.kind != Start::Hops) {
                 let start = start_key(&config.train);
                 started.push(|| StartState {
                     start,
@@ -408,7 +407,11 @@ impl Run<'_> {
         if !started.awaited {
             started.states.clear();
         }
-        engine.settle(report.filter(|_| !settled).map(StartReport::kind))?;
+        if let Some(so_far) = report.filter(|report| !settled && report.kind == Start::Both) {
+            report = Some(engine.hear_hops(so_far, &mut *self.judge(&sides.full))?);
+        }
+        started.first = started.first.or(report);
+        engine.settle(report.filter(|_| !settled).map(|report| report.kind))?;
         if !settled {
             let start = start_key(&config.train);
             started.push(|| StartState {

@@ -408,10 +408,14 @@ fn a_start_sees_the_graph_where_features_alone_tell_nothing() {
 
 #[test]
 fn hops_are_refused_where_the_first_layer_has_none() {
-    let mut config = small();
-    (config.network.layer, config.train.start) = ("gat".into(), Auto::Set(Start::Hops));
-    let Err(e) = Fit::new(&config, &ring()).run(&mut Witness::default()) else { panic!("gat has no hops") };
-    assert!(matches!(e, Error::Usage { .. }) && e.to_string().contains("train.start"), "{e}");
+    for start in [Start::Hops, Start::Both] {
+        let mut config = small();
+        (config.network.layer, config.train.start) = ("gat".into(), Auto::Set(start));
+        let Err(e) = Fit::new(&config, &ring()).run(&mut Witness::default()) else {
+            panic!("gat has no hops")
+        };
+        assert!(matches!(e, Error::Usage { .. }) && e.to_string().contains("train.start"), "{e}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A run that had to find its settings ends like one that was given them, also where the second epoch of the first candidate
-/// was worse than its first, and where another was better.
+/// was worse than its first, and where another was better. Of a start that hears hops at its end candidates share the rest.
 #[test]
 fn what_is_tried_leaves_no_trace() {
     let data = ring();
@@ -11,6 +11,9 @@ fn what_is_tried_leaves_no_trace() {
     for seed in 0..16 {
         let mut config = small();
         (config.seed, config.train.epochs) = (seed, Auto::Set(3));
+        if seed % 2 == 1 {
+            config.train.start = Auto::Set(Start::Both);
+        }
         let mut witness = Witness::default();
         let tried = Fit::new(&config, &data).run(&mut witness).unwrap();
         let decided = tried.model.config();
@@ -213,7 +216,7 @@ fn what_a_start_has_learned_by_heart_decides_what_comes_first() {
     };
     let mut config = Config::default();
     config.network.hidden = Auto::Set(64);
-    config.train.epochs = Auto::Set(2);
+    (config.train.epochs, config.train.batch) = (Auto::Set(2), Batch::Size(64));
     config.network.operator = Auto::Set(Norm::Mean);
     for (noise, expect) in [(0.0, None), (0.9, Some(LazyDropout::Free))] {
         let mut witness = Witness::default();
