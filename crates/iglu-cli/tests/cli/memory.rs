@@ -3,7 +3,7 @@
 use crate::harness::Scratch;
 use iglu::config::Config;
 use iglu::run::{Outline, Trials, memory_of};
-use iglu::{Dataset, Features, SparseMat};
+use iglu::{Dataset, Features, Labels, SparseMat};
 use iglu_data::LoadOptions;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -26,14 +26,23 @@ fn for_one_run(data: &Dataset) -> Outline {
     Outline { features_rest: true, ..Outline::of(data) }
 }
 
-/// A store whose features are many words of which a node has few; its path.
+/// A store whose features are many words of which a node has few, most of them at random, some those of its class: so everything
+/// is tried that can be. Its path.
 fn wordy(scratch: &Scratch) -> String {
     const WORDS: u64 = 6000;
+    const CLASSES: u64 = 40;
     let mut data = iglu_data::load("synth:arxiv@0.1", &LoadOptions::default()).unwrap();
+    let Labels::Classes { ids, .. } = data.labels.clone() else { panic!("a class per node") };
+    let class = |v: usize| ids[v] as u64;
     let (nodes, key) = (data.graph.nodes(), iglu::rng::Key::new(1));
     let (mut offsets, mut indices) = (vec![0], Vec::new());
     for v in 0..nodes as u64 {
-        let words: BTreeSet<u32> = (0..40).map(|i| (key.u64(40 * v + i) % WORDS) as u32).collect();
+        let own = class(v as usize) * (WORDS / CLASSES);
+        let word = |i: u64| match key.u64(40 * v + i) {
+            drawn if i < 4 => own + drawn % (WORDS / CLASSES),
+            drawn => drawn % WORDS,
+        };
+        let words: BTreeSet<u32> = (0..40).map(|i| word(i) as u32).collect();
         indices.extend(words);
         offsets.push(indices.len() as u64);
     }
